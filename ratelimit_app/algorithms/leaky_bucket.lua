@@ -1,0 +1,27 @@
+-- Leaky bucket as a meter; see leaky_bucket.py. State: level, its scale, last write, '>I7I7I7'.
+return function(state, leak, period, burst, cost, now)
+  local brim = burst * period
+  local level, ahead = 0, false
+  if state and #state == 21 then
+    local scale, last
+    level, scale, last = struct.unpack('>I7I7I7', state)
+    if scale ~= period then
+      level = math.floor(level / scale) * period + math.min(level % scale, period - 1)
+    end
+    level = math.min(level, brim)
+    if last > now then
+      ahead = true
+    else
+      level = math.max(0, level - (now - last) * leak)
+    end
+  end
+  local rest = math.floor((brim - level) / period)
+  if cost <= rest then
+    level = level + cost * period
+    local spent = cost > 0 and struct.pack('>I7I7I7', level, period, now)
+    return spent, true, rest - cost, 0, math.ceil(level / leak)
+  end
+  local mended = ahead and struct.pack('>I7I7I7', level, period, now)
+  local wait = cost > burst and -1 or math.ceil((level + cost * period - brim) / leak)
+  return mended, false, rest, wait, math.ceil(level / leak)
+end

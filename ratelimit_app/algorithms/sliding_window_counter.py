@@ -1,0 +1,50 @@
+"""Sliding window counter: two fixed windows, the earlier one weighed by how much of it still shows.
+
+Admits while `floor(previous * weight + current) + cost <= limit`, where `weight` is the share of
+the previous window that the sliding one still covers. State: start of the current window (ms),
+units of the previous window, units of the current one.
+"""
+
+from .base import NEVER, Limit, Taken
+
+
+def take(state: tuple[int, int, int] | None, limit: Limit, cost: int, now: int, /) -> Taken:
+    """See `Algorithm.take`."""
+    most, period, _ = limit
+    opened = now - now % period
+    left = opened + period - now
+    previous, current, ahead = 0, 0, False
+    if state is not None:
+        start, before, counted = state
+        # A window from the future (the clock stepped back) counts as this one.
+        ahead = start > now
+        if start >= opened:
+            previous, current = min(before, most), min(counted, most)
+        elif start >= opened - period:
+            previous = min(counted, most)
+    used = previous * left // period + current
+    if cost == 0 or used + cost <= most:
+        current += cost
+        spent = (opened, previous, current) if cost else None
+        reset = _wait(previous, current, left, period, 0)
+        return spent, True, max(0, most - used - cost), 0, reset
+    mended = (opened, previous, current) if ahead else None
+    wait = NEVER if cost > most else _wait(previous, current, left, period, most - cost)
+    reset = _wait(previous, current, left, period, 0)
+    return mended, False, max(0, most - used), wait, reset
+
+
+def expires(state: tuple[int, int, int], limit: Limit, /) -> int:
+    """See `Algorithm.expires`."""
+    return state[0] + 2 * limit.period
+
+
+def _wait(previous: int, current: int, left: int, period: int, room: int) -> int:
+    """Milliseconds until the estimate is at most `room`; the estimate only falls with time."""
+    if previous * left // period + current <= room:
+        return 0
+    if current <= room:
+        # Largest rest of this window at which the previous one shows at most room - current.
+        return left - (-((room - current + 1) * period // -previous) - 1)
+    # This window alone is too much: it must fade as the previous one.
+    return left + period - (-((room + 1) * period // -current) - 1)

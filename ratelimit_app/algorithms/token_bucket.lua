@@ -1,0 +1,26 @@
+-- Token bucket; see token_bucket.py. State: missing, its scale, last write, '>I7I7I7'.
+return function(state, rate, period, burst, cost, now)
+  local full = burst * period
+  local missing, ahead = 0, false
+  if state and #state == 21 then
+    local scale, last
+    missing, scale, last = struct.unpack('>I7I7I7', state)
+    if scale ~= period then
+      missing = math.floor(missing / scale) * period + math.min(missing % scale, period - 1)
+    end
+    missing = math.min(missing, full)
+    if last > now then
+      ahead = true
+    else
+      missing = math.max(0, missing - (now - last) * rate)
+    end
+  end
+  if cost <= burst and missing + cost * period <= full then
+    missing = missing + cost * period
+    local spent = cost > 0 and struct.pack('>I7I7I7', missing, period, now)
+    return spent, true, math.floor((full - missing) / period), 0, math.ceil(missing / rate)
+  end
+  local mended = ahead and struct.pack('>I7I7I7', missing, period, now)
+  local wait = cost > burst and -1 or math.ceil((missing + cost * period - full) / rate)
+  return mended, false, math.floor((full - missing) / period), wait, math.ceil(missing / rate)
+end

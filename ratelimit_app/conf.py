@@ -1,0 +1,179 @@
+"""The only reader of Django's settings: `RATELIMIT`, typed and checked, read at call time."""
+
+import hashlib
+import ipaddress
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Conf:
+    """`RATELIMIT` with its defaults; see docs/settings.md for each."""
+
+    cache: str = "default"
+    enabled: bool = True
+    headers: str = "draft"
+    trusted_proxies: tuple[Network, ...] = ()
+    ipv6_prefix: int = 64
+    keys: Mapping[str, str] = field(default_factory=dict)
+    on_error: str = "open"
+    timeout: float = 0.1
+    deadline: float = 0.25
+    max_buckets: int = 100_000
+    refresh: float = 0.5
+    reload: float = 30.0
+    secret: bytes = b""
+    policies: tuple[Mapping[str, Any], ...] = ()
+
+
+class SettingError(ImproperlyConfigured):
+    """A value in `RATELIMIT` cannot be used; says which, what it is and what is right."""
+
+
+_read: tuple[object, object, Conf] | None = None
+
+
+def conf() -> Conf:
+    """The settings as they are now. Replace `RATELIMIT` whole to change it, never in place.
+
+    Raises `SettingError` for the first value that cannot be used.
+    """
+    global _read
+    raw, secret_key = getattr(settings, "RATELIMIT", None), settings.SECRET_KEY
+    if _read is None or _read[0] is not raw or _read[1] is not secret_key:
+        _read = (raw, secret_key, _parse({} if raw is None else raw))
+    return _read[2]
+
+
+def problems() -> list[str]:
+    """Every reason why `RATELIMIT` cannot be used, for the system check."""
+    raw = getattr(settings, "RATELIMIT", {})
+    if not isinstance(raw, Mapping):
+        return [f"RATELIMIT must be a dict, not {raw!r}."]
+    found = []
+    for name, value in raw.items():
+        try:
+            _parse({name: value})
+        except SettingError as error:
+            found.append(str(error))
+    return found
+
+
+def _parse(raw: Mapping[str, Any]) -> Conf:
+    if not isinstance(raw, Mapping):
+        raise SettingError(f"RATELIMIT must be a dict, not {raw!r}.")
+    values: dict[str, Any] = {}
+    for name, value in raw.items():
+        parser = _PARSERS.get(name)
+        if parser is None:
+            known = ", ".join(_PARSERS)
+            raise SettingError(f"RATELIMIT has no setting {name!r}; it knows {known}.")
+        try:
+            values[name.lower()] = parser(value)
+        except (TypeError, ValueError) as error:
+            raise SettingError(f"RATELIMIT[{name!r}] is {value!r}: {error}.") from None
+    if not values.get("secret"):
+        values["secret"] = _secret(str(settings.SECRET_KEY))
+    return Conf(**values)
+
+
+def _secret(value: Any) -> bytes:
+    """A key for keyed BLAKE2b (RFC 7693), derived: the secret itself is used for nothing else."""
+    if value is None:
+        return b""
+    if not isinstance(value, (str, bytes)) or not value:
+        raise ValueError(
+            "it must be a text that is not empty, or None to derive it from SECRET_KEY"
+        )
+    text = value.encode() if isinstance(value, str) else value
+    return hashlib.blake2b(text, person=b"ratelimit_app", digest_size=32).digest()
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("it must be True or False")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise TypeError("it must be the alias of a cache in CACHES")
+    return value
+
+
+def _choice(*choices: str) -> Callable[[object], str]:
+    def parse(value: object) -> str:
+        if value not in choices:
+            raise ValueError(f"it must be one of {', '.join(choices)}")
+        return str(value)
+
+    return parse
+
+
+def _seconds(value: object) -> float:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not 0.001 <= value <= 86400
+    ):
+        raise ValueError("it must be a number of seconds from 0.001 to 86400")
+    return float(value)
+
+
+def _whole(low: int, high: int) -> Callable[[object], int]:
+    def parse(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"it must be a whole number from {low} to {high}")
+        return value
+
+    return parse
+
+
+def _networks(value: object) -> tuple[Network, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError("it must be a list of networks such as '10.0.0.0/8'")
+    networks = []
+    for each in value:
+        try:
+            networks.append(ipaddress.ip_network(each))
+        except ValueError as error:
+            raise ValueError(f"{error}; give a network such as '10.0.0.0/8'") from None
+    return tuple(networks)
+
+
+def _key_paths(value: object) -> Mapping[str, str]:
+    if not isinstance(value, Mapping) or not all(
+        isinstance(part, str) and part for pair in value.items() for part in pair
+    ):
+        raise TypeError("it must be a dict of names and dotted paths of functions")
+    return dict(value)
+
+
+def _policies(value: object) -> tuple[Mapping[str, Any], ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(each, Mapping) for each in value):
+        raise TypeError("it must be a list of dicts with the fields of a policy")
+    return tuple(dict(each) for each in value)
+
+
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "CACHE": _text,
+    "ENABLED": _flag,
+    "HEADERS": _choice("draft", "x", "both", "none"),
+    "TRUSTED_PROXIES": _networks,
+    "IPV6_PREFIX": _whole(1, 128),
+    "KEYS": _key_paths,
+    "ON_ERROR": _choice("open", "closed", "local"),
+    "TIMEOUT": _seconds,
+    "DEADLINE": _seconds,
+    "MAX_BUCKETS": _whole(1, 100_000_000),
+    "REFRESH": _seconds,
+    "RELOAD": _seconds,
+    "SECRET": _secret,
+    "POLICIES": _policies,
+}

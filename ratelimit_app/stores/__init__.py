@@ -1,0 +1,81 @@
+"""Where buckets live: the store of `RATELIMIT["CACHE"]`, one per process."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.cache import BaseCache, caches
+
+from ratelimit_app.conf import Conf, SettingError, conf
+
+from .base import Quota, Store, Take, Unavailable
+from .memory import MemoryStore
+
+_REDIS = ("django_redis.cache.RedisCache", "django.core.cache.backends.redis.RedisCache")
+_MEMORY = "django.core.cache.backends.locmem.LocMemCache"
+
+#: Why an alias cannot hold buckets, by the class of its cache.
+UNFIT = {
+    "django.core.cache.backends.dummy.DummyCache": "it keeps nothing, so it would never limit",
+    "django.core.cache.backends.db.DatabaseCache": (
+        "its increments read and then write, so they lose updates and the expiry"
+    ),
+    "django.core.cache.backends.filebased.FileBasedCache": (
+        "its increments read and then write, so they lose updates and the expiry"
+    ),
+    "django.core.cache.backends.memcached.BaseMemcachedCache": (
+        "it has no atomic step for more than a counter, and an increment keeps no expiry of its own"
+    ),
+}
+
+_stores: dict[tuple[object, ...], Store] = {}
+_current: tuple[Conf, Any, Store] | None = None
+
+
+def current() -> Store:
+    """The store of the settings as they are now; makes no connection.
+
+    Raises `SettingError` if the alias cannot hold buckets.
+    """
+    global _current
+    now, aliases = conf(), settings.CACHES
+    if _current is None or _current[0] is not now or _current[1] is not aliases:
+        _current = (now, aliases, _store(now, aliases))
+    return _current[2]
+
+
+def kind(cache: BaseCache) -> str:
+    """`redis` or `memory`; for any other cache, why it cannot hold buckets."""
+    names = [f"{each.__module__}.{each.__qualname__}" for each in type(cache).__mro__]
+    if any(name in _REDIS for name in names):
+        return "redis"
+    if _MEMORY in names:
+        return "memory"
+    return next((UNFIT[name] for name in names if name in UNFIT), "it is not known to be atomic")
+
+
+def _store(now: Conf, aliases: Any) -> Store:
+    if now.cache not in aliases:
+        raise SettingError(
+            f"RATELIMIT['CACHE'] is {now.cache!r}, which is not in CACHES; "
+            f"use one of {', '.join(map(repr, aliases))}."
+        )
+    # The settings of the alias, not the objects: overriding one setting must not lose buckets.
+    made = (now.cache, repr(aliases[now.cache]), now.timeout, now.max_buckets)
+    if made not in _stores:
+        cache = caches[now.cache]
+        found = kind(cache)
+        if found == "redis":
+            from .redis import RedisStore  # Redis is optional.
+
+            _stores[made] = RedisStore(cache, now.timeout)
+        elif found == "memory":
+            _stores[made] = MemoryStore(now.max_buckets)
+        else:
+            raise SettingError(
+                f"RATELIMIT['CACHE'] is {now.cache!r}, a {type(cache).__name__}, which cannot hold "
+                f"buckets: {found}. Use a Redis alias, or LocMemCache for a single process."
+            )
+    return _stores[made]
+
+
+__all__ = ["Quota", "Store", "Take", "Unavailable", "current", "kind"]

@@ -1,0 +1,90 @@
+"""The contract of a store: where buckets live, and who owns clock, atomicity and expiry."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from ratelimit_app.algorithms import ALGORITHMS, Algorithm, Decision, Limit
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a store must know of a policy; built once, when the policy is compiled.
+
+    `tag` tells the policy's buckets from all others (policy, key kind, algorithm); it is ASCII
+    and safe in a key. A `shadow` quota counts, but never refuses the call it is part of.
+    """
+
+    policy: str
+    algorithm: str
+    limit: Limit
+    tag: str
+    shadow: bool = False
+    twin: Algorithm = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "twin", ALGORITHMS[self.algorithm])
+
+
+class Take(NamedTuple):
+    """A request for `cost` units (a whole number, 0 or more) of one bucket.
+
+    The bucket is the quota's, for the client with this `identity` (a digest of `keys.digest`).
+    """
+
+    quota: Quota
+    identity: bytes
+    cost: int = 1
+
+
+class Unavailable(Exception):
+    """The store did not answer in time, or not as a store does; what was taken is unknown."""
+
+
+class Store(Protocol):
+    """Takes from all the buckets of a call, or from none.
+
+    Every method raises `Unavailable`, and nothing else, when the store fails.
+    """
+
+    #: The `source` of its decisions.
+    name: str
+
+    def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+        """Decide all `takes`, one decision each, in their order.
+
+        Spends only if every take that is not shadow is allowed; a decision that is allowed beside
+        one that is not shows the bucket untouched. `spend=False` answers the same and writes
+        nothing. The same bucket twice in one call is an error of the caller.
+        """
+        ...
+
+    async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+        """`take`, without blocking the event loop."""
+        ...
+
+    def reset(self, takes: Sequence[Take]) -> None:
+        """Make these buckets fresh."""
+        ...
+
+    def version(self) -> str | None:
+        """The token that the last `announce` of any process left; None if none can be shared."""
+        ...
+
+    def announce(self, token: str) -> None:
+        """Tell every process that the policies have changed; `token` is a new one."""
+        ...
+
+
+def decision(
+    quota: Quota, allowed: bool, remaining: int, retry: int, reset: int, source: str
+) -> Decision:
+    """A decision from what a twin says, in milliseconds."""
+    wait = None if retry < 0 else retry / 1000
+    return Decision(allowed, quota.limit.burst, remaining, wait, reset / 1000, quota.policy, source)
+
+
+def text(digest: bytes) -> str:
+    """A digest as it stands in a key: URL-safe Base64 (RFC 4648, section 5)."""
+    return base64.urlsafe_b64encode(digest).decode("ascii")

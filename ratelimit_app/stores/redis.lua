@@ -1,0 +1,47 @@
+-- The only Lua that calls Redis. `clock`, `lifetime` and `algorithms` stand before it (see redis.py).
+-- KEYS[i] is a bucket, ARGV[i + 1] its quota and cost, packed; ARGV[1] is '1' to spend, '0' to look.
+-- Replies with allowed, remaining, retry_after and reset_after (ms) of each bucket, flat.
+local RING = 2 -- the algorithm whose state is read and written in pieces
+local now, spend = clock(), ARGV[1] == '1'
+
+local function load(key, code)
+  if code ~= RING then return redis.call('GET', key) end
+  return function(from, to) return redis.call('GETRANGE', key, from, to) end
+end
+
+local function save(key, state, reset)
+  local ms = string.format('%.0f', lifetime(math.max(1, reset)))
+  if type(state) == 'string' then
+    redis.call('SET', key, state, 'PX', ms)
+    return
+  end
+  for piece = 1, #state, 2 do redis.call('SETRANGE', key, state[piece], state[piece + 1]) end
+  redis.call('PEXPIRE', key, ms)
+end
+
+local buckets, replies, refused = {}, {}, false
+for i, key in ipairs(KEYS) do
+  local code, shadow, rate, period, burst, cost = struct.unpack('>BBdddd', ARGV[i + 1])
+  local take, state = algorithms[code], load(key, code)
+  local new, allowed, remaining, retry, reset = take(state, rate, period, burst, cost, now)
+  buckets[i] = { take, state, new, allowed, cost, rate, period, burst }
+  refused = refused or not (allowed or shadow == 1)
+  local at = 4 * i
+  replies[at - 3], replies[at - 2], replies[at - 1], replies[at] = allowed and 1 or 0, remaining, retry, reset
+end
+
+for i, key in ipairs(KEYS) do
+  local take, state, new, allowed, cost, rate, period, burst = unpack(buckets[i], 1, 8)
+  local at = 4 * i
+  if allowed and refused and cost > 0 then
+    -- Spends nothing: show the bucket as it stays.
+    local _, _, remaining, _, reset = take(state, rate, period, burst, 0, now)
+    replies[at - 2], replies[at] = remaining, reset
+  elseif new and spend then
+    save(key, new, replies[at])
+  elseif not allowed and spend and redis.call('PTTL', key) == -1 then
+    -- Somebody took the expiry off: without one a bucket could stay for ever.
+    redis.call('PEXPIRE', key, string.format('%.0f', lifetime(math.max(1, replies[at]))))
+  end
+end
+return replies

@@ -1,0 +1,110 @@
+"""Buckets in Redis: one script decides any number of them in one round trip, by Redis's clock."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import redis
+from django.core.cache import BaseCache
+from django.core.cache.backends.base import default_key_func
+
+from ratelimit_app.algorithms import Decision
+
+from .base import Take, Unavailable, decision, text
+from .clients import FAULTS, Clients
+from .script import FORMAT, REAL_TIME, packed, script, unpacked
+
+
+class RedisStore:
+    """See `Store`. `cache` is a Redis alias of django-redis or Django; `timeout` is seconds."""
+
+    name = "redis"
+    #: The clock of the script, in Lua; a store for traces or tests has another.
+    seam: ClassVar[str] = REAL_TIME
+
+    def __init__(self, cache: BaseCache, timeout: float) -> None:
+        self.clients = Clients(cache, timeout)
+        # redis-py says nothing of the types of raw commands.
+        self._run: Any = self.clients.sync.execute_command
+        self.key = _key_maker(cache)
+        self._script = script(self.seam)
+        self._version = self.key(f"{FORMAT}:version")
+
+    def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+        """See `Store.take`."""
+        arguments = self.arguments(takes, spend)
+        try:
+            try:
+                reply = self._run("EVALSHA", self._script.sha, *arguments)
+            except redis.exceptions.NoScriptError:
+                # Nothing was done yet, so asking again charges once.
+                reply = self._run("EVAL", self._script.text, *arguments)
+        except FAULTS as error:
+            raise Unavailable(_reason(error)) from error
+        return self._decisions(takes, reply)
+
+    async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+        """See `Store.atake`."""
+        arguments = self.arguments(takes, spend)
+        try:
+            run: Any = self.clients.here().execute_command
+            try:
+                reply = await run("EVALSHA", self._script.sha, *arguments)
+            except redis.exceptions.NoScriptError:
+                reply = await run("EVAL", self._script.text, *arguments)
+        except FAULTS as error:
+            raise Unavailable(_reason(error)) from error
+        return self._decisions(takes, reply)
+
+    def reset(self, takes: Sequence[Take]) -> None:
+        """See `Store.reset`. One command a bucket: on a cluster they may live on several nodes."""
+        for take in takes:
+            self._ask("DEL", self.bucket(take))
+
+    def version(self) -> str | None:
+        """See `Store.version`. No key (nobody announced yet, or a flush) is a token too."""
+        found = self._ask("GET", self._version)
+        return found.decode() if isinstance(found, bytes) else str(found or "")
+
+    def announce(self, token: str) -> None:
+        """See `Store.announce`."""
+        self._ask("SET", self._version, token)
+
+    def arguments(self, takes: Sequence[Take], spend: bool) -> list[Any]:
+        """What follows the script in EVALSHA."""
+        return [
+            len(takes),
+            *map(self.bucket, takes),
+            b"1" if spend else b"0",
+            *map(packed, takes),
+        ]
+
+    def bucket(self, take: Take) -> str:
+        """The key of a bucket. The braces are Redis Cluster's hash tag: one identity, one slot."""
+        return self.key(f"{FORMAT}:{{{text(take.identity)}}}{take.quota.tag}")
+
+    def _ask(self, *command: Any) -> Any:
+        try:
+            return self._run(*command)
+        except FAULTS as error:
+            raise Unavailable(_reason(error)) from error
+
+    def _decisions(self, takes: Sequence[Take], reply: Any) -> list[Decision]:
+        # Whatever is on that port, only a reply of ours is an answer.
+        if not isinstance(reply, list) or len(reply) != 4 * len(takes):
+            raise Unavailable(f"not a reply of the script: {reply!r:.80}")
+        return [
+            decision(take.quota, *numbers, self.name)
+            for take, numbers in zip(takes, unpacked(reply), strict=True)
+        ]
+
+
+def _key_maker(cache: BaseCache) -> Callable[[str], str]:
+    """`cache.make_key`; the usual one only puts a prefix before, which is asked for once."""
+    if cache.key_func is default_key_func:
+        prefix = str(cache.make_key(""))
+        return prefix.__add__
+    return lambda raw: str(cache.make_key(raw))
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

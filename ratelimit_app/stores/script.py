@@ -1,0 +1,70 @@
+"""The one Lua script: the driver and the algorithms' twins, joined once; and how it is called."""
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from ratelimit_app.algorithms import ALGORITHMS
+
+from .base import Take
+
+#: Redis's own clock, in ms, and the real expiry. The store for traces brings its own two lines.
+REAL_TIME = """
+local function clock()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function lifetime(ms) return ms end
+"""
+
+#: Numbers of the algorithms in the packed quota, and so in mixed old and new workers: only append.
+CODES = {
+    "fixed_window": 1,
+    "sliding_window_log": 2,
+    "sliding_window_counter": 3,
+    "token_bucket": 4,
+    "leaky_bucket": 5,
+    "gcra": 6,
+}
+
+#: A tag of key and state format: workers of two releases share a Redis without misreading.
+FORMAT = "rl1"
+
+
+class Script:
+    """The text of the script and its SHA1, by which Redis knows it."""
+
+    def __init__(self, seam: str) -> None:
+        twins = [
+            f"[{CODES[name]}] = (function()\n{_text('algorithms', name)}\nend)()"
+            for name in ALGORITHMS
+        ]
+        table = "local algorithms = {\n" + ",\n".join(twins) + "\n}"
+        self.text = "\n".join([seam, table, _text("stores", "redis")])
+        self.sha = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+
+
+@cache
+def script(seam: str = REAL_TIME) -> Script:
+    """The script with this clock; text is the same for every connection and is joined once."""
+    return Script(seam)
+
+
+def packed(take: Take) -> bytes:
+    """The numbers of a take as the driver unpacks them; doubles, as Lua's are."""
+    quota = take.quota
+    return struct.pack(">BBdddd", CODES[quota.algorithm], quota.shadow, *quota.limit, take.cost)
+
+
+def unpacked(reply: Sequence[int]) -> list[tuple[bool, int, int, int]]:
+    """Allowed, remaining, retry_after and reset_after (ms) of each bucket."""
+    return [
+        (reply[at] == 1, reply[at + 1], reply[at + 2], reply[at + 3])
+        for at in range(0, len(reply), 4)
+    ]
+
+
+def _text(folder: str, stem: str) -> str:
+    return (files("ratelimit_app") / folder / f"{stem}.lua").read_text("utf-8")

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.core.signals import setting_changed
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -36,19 +37,27 @@ class SettingError(ImproperlyConfigured):
     """A value in `RATELIMIT` cannot be used; says which, what it is and what is right."""
 
 
-_read: tuple[object, object, Conf] | None = None
+_conf: Conf | None = None
 
 
 def conf() -> Conf:
-    """The settings as they are now. Replace `RATELIMIT` whole to change it, never in place.
+    """The settings as they are now; `override_settings` and its like are obeyed.
 
     Raises `SettingError` for the first value that cannot be used.
     """
-    global _read
-    raw, secret_key = getattr(settings, "RATELIMIT", None), settings.SECRET_KEY
-    if _read is None or _read[0] is not raw or _read[1] is not secret_key:
-        _read = (raw, secret_key, _parse({} if raw is None else raw))
-    return _read[2]
+    global _conf
+    if _conf is None:
+        _conf = _parse(getattr(settings, "RATELIMIT", {}))
+    return _conf
+
+
+def _forget(*, setting: str, **_: object) -> None:
+    global _conf
+    if setting in ("RATELIMIT", "SECRET_KEY"):
+        _conf = None
+
+
+setting_changed.connect(_forget)
 
 
 def problems() -> list[str]:

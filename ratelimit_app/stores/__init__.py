@@ -1,9 +1,13 @@
 """Where buckets live: the store of `RATELIMIT["CACHE"]`, one per process."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.conf import settings
 from django.core.cache import BaseCache, caches
+from django.core.signals import setting_changed
 
 from ratelimit_app.conf import Conf, SettingError, conf
 
@@ -28,7 +32,8 @@ UNFIT = {
 }
 
 _stores: dict[tuple[object, ...], Store] = {}
-_current: tuple[Conf, Any, Store] | None = None
+_pinned: Store | None = None
+_current: Store | None = None
 
 
 def current() -> Store:
@@ -37,10 +42,42 @@ def current() -> Store:
     Raises `SettingError` if the alias cannot hold buckets.
     """
     global _current
-    now, aliases = conf(), settings.CACHES
-    if _current is None or _current[0] is not now or _current[1] is not aliases:
-        _current = (now, aliases, _store(now, aliases))
-    return _current[2]
+    if _pinned is not None:
+        return _pinned
+    if _current is None:
+        _current = _store(conf(), settings.CACHES)
+    return _current
+
+
+def _forget(*, setting: str, **_: object) -> None:
+    global _current
+    if setting in ("RATELIMIT", "CACHES"):
+        _current = None
+
+
+setting_changed.connect(_forget)
+
+
+@contextmanager
+def pinned(store: Store) -> Iterator[None]:
+    """This store and no other, for tests."""
+    global _pinned
+    before, _pinned = _pinned, store
+    try:
+        yield
+    finally:
+        _pinned = before
+
+
+def _after_fork() -> None:
+    """A child must not inherit a lock that some other thread of the parent holds."""
+    global _current
+    _stores.clear()
+    _current = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def kind(cache: BaseCache) -> str:
@@ -78,4 +115,4 @@ def _store(now: Conf, aliases: Any) -> Store:
     return _stores[made]
 
 
-__all__ = ["Quota", "Store", "Take", "Unavailable", "current", "kind"]
+__all__ = ["Quota", "Store", "Take", "Unavailable", "current", "kind", "pinned"]

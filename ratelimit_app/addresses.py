@@ -1,0 +1,75 @@
+"""Whose address a request came from: the peer's, or what trusted proxies say of theirs."""
+
+import ipaddress
+import re
+from typing import TypeAlias
+
+from django.http import HttpRequest
+
+from .conf import Network, conf
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+#: How much of a forwarded header is read, from its right end: bytes and hops.
+_LONGEST, _HOPS = 4096, 50
+_BRACKETED = re.compile(r"\[([^\]]*)\](?::\d+)?")
+_WITH_PORT = re.compile(r"([^:]*):\d+")
+
+
+def client_address(request: HttpRequest) -> str:
+    """The client's address, or '' where the server knows none (a Unix socket).
+
+    The peer is believed; `X-Forwarded-For` only if the peer is a trusted proxy, and then hop by
+    hop from the right: the first address that is not a trusted proxy is the client's. What the
+    client itself wrote stands further left and is never reached.
+    """
+    text = str(request.META.get("REMOTE_ADDR") or "")
+    peer = parse(text)
+    trusted = conf().trusted_proxies
+    if peer is None:
+        return text
+    if not trusted or not _within(peer, trusted):
+        return str(peer)
+    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR") or "")[-_LONGEST:]
+    client = peer
+    for hop in reversed(forwarded.split(",")[-_HOPS:]):
+        address = parse(hop)
+        if address is None:
+            # A proxy that names no address: the last one that is known answers for it.
+            break
+        client = address
+        if not _within(address, trusted):
+            break
+    return str(client)
+
+
+def parse(text: str) -> Address | None:
+    """An address out of one hop of a header: without port, brackets, quotes, scope id.
+
+    An IPv4 address inside IPv6 (`::ffff:192.0.2.1`) is the IPv4 address.
+    """
+    text = text.strip().strip('"')
+    if found := _BRACKETED.fullmatch(text) or _WITH_PORT.fullmatch(text):
+        text = found[1]
+    try:
+        # Python takes any text at all as a scope id, so it must not tell clients apart.
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = getattr(address, "ipv4_mapped", None)
+    return mapped or address
+
+
+def block(text: str) -> str:
+    """What is counted as one client: an IPv4 address, or the IPv6 network of `IPV6_PREFIX`."""
+    address = parse(text)
+    if address is None:
+        return text
+    if address.version == 4:
+        return str(address)
+    prefix = conf().ipv6_prefix
+    return f"{ipaddress.IPv6Address(int(address) >> 128 - prefix << 128 - prefix)}/{prefix}"
+
+
+def _within(address: Address, networks: tuple[Network, ...]) -> bool:
+    return any(address in network for network in networks)

@@ -1,0 +1,94 @@
+"""The door for Django REST Framework: a throttle class that charges policies.
+
+Its 429 is DRF's own exception, so the site's exception handlers and renderers work as ever.
+"""
+
+import logging
+from typing import Any
+
+from django.http import HttpRequest
+from rest_framework.exceptions import APIException
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from . import limiter, refresh, responses
+from .conf import conf
+from .policies import CompiledPolicy, Snapshot
+from .sparingly import Sparingly
+from .verdict import Verdict
+
+_unknown = Sparingly(logging.getLogger("ratelimit_app"))
+
+
+class TemporarilyUnavailable(APIException):
+    """The store failed, and a policy says that nobody is served then."""
+
+    status_code = 503
+    default_detail = "Temporarily not available."
+    default_code = "temporarily_unavailable"
+    #: Seconds; DRF makes a Retry-After of it.
+    wait = 1
+
+
+class PolicyThrottle(BaseThrottle):
+    """Charges the policies a view names, and those that match the request by path or view.
+
+    A view, viewset or action names them by slug in `throttle_policies`, or one in
+    `throttle_scope`. What the middleware has charged already is not charged again.
+    """
+
+    def __init__(self) -> None:
+        self._wait: float | None = None
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        """Whether the request may go on; DRF asks before the view runs, after authentication."""
+        if not conf().enabled:
+            return True
+        http: HttpRequest = request._request
+        try:
+            # DRF knows users that Django's middleware does not, by token for one.
+            http._ratelimit_user = request.user  # type: ignore[attr-defined]
+            verdict = limiter.check(http, _wanted(refresh.keeper.current(), http, view))
+        except APIException:
+            # Wrong credentials are DRF's to answer.
+            raise
+        except Exception as error:
+            if responses.broken(http, error) is not None:
+                raise TemporarilyUnavailable from error
+            return True
+        _stamp(view, verdict)
+        if verdict.status == 503:
+            raise TemporarilyUnavailable
+        self._wait = verdict.retry_after
+        return verdict.allowed
+
+    def wait(self) -> float | None:
+        """Seconds until the request would be allowed; None when it never will be."""
+        return self._wait
+
+
+def _wanted(
+    snapshot: Snapshot, request: HttpRequest, view: Any
+) -> list[tuple[CompiledPolicy, int]]:
+    scope = getattr(view, "throttle_scope", None)
+    named = [*(getattr(view, "throttle_policies", None) or ()), *([scope] if scope else ())]
+    found = []
+    for slug in named:
+        policy = snapshot.by_slug.get(slug)
+        if policy is None:
+            _unknown.warning("A view names the policy %r, which does not exist.", slug)
+        elif policy.covers(request.method or ""):
+            found.append((policy, policy.cost))
+    match = request.resolver_match
+    name = None if match is None else match.view_name
+    matching = snapshot.matching(request.method or "", request.path_info, name)
+    return found + [(policy, policy.cost) for policy in matching]
+
+
+def _stamp(view: Any, verdict: Verdict) -> None:
+    """DRF puts a view's default headers on whatever the view answers, refusals too."""
+    given = getattr(view, "headers", None)
+    if isinstance(given, dict):
+        more = {} if verdict.allowed else responses.refusal_headers(verdict)
+        more.pop("Retry-After", None)
+        view.headers = {**given, **responses.headers(verdict), **more}

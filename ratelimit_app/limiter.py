@@ -1,0 +1,203 @@
+"""The one path every door takes: which policies, whose buckets, one trip to the store, a verdict.
+
+Without a request (tasks, scripts, sockets) use `take`, `peek` and `reset`, or their async twins.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest
+
+from . import refresh, stores
+from .algorithms import Decision
+from .conf import conf
+from .keys import aload_user, digest
+from .policies import CompiledPolicy, Snapshot
+from .sparingly import Sparingly
+from .stores import Take, Unavailable
+from .verdict import Entry, Verdict, checked_cost, failed, in_mode, nothing, unlimited, verdict
+
+log = logging.getLogger("ratelimit_app")
+_outage = Sparingly(log)
+
+
+class UnknownPolicy(LookupError):
+    """There is no policy of this slug; says which there are."""
+
+
+class _Plan(NamedTuple):
+    """What to ask the store, and what is known without asking."""
+
+    asked: list[CompiledPolicy]
+    takes: list[Take]
+    known: list[Entry]
+
+    @property
+    def settled(self) -> bool:
+        """Nothing needs to be asked: no bucket is concerned, or a policy refuses everything."""
+        return not self.takes or any(entry.refuses for entry in self.known)
+
+
+def check(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) -> Verdict:
+    """Charge these policies, each with its cost, for a request, save those charged before.
+
+    The verdict on all of the request's policies so far stands on `request.rate_limit`.
+    """
+    plan = _plan(request, wanted)
+    if plan.settled:
+        return _conclude(request, plan, [])
+    try:
+        decisions = stores.current().take(plan.takes)
+    except Unavailable as error:
+        decisions = _unanswered(plan.asked, error)
+    return _conclude(request, plan, decisions)
+
+
+async def acheck(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) -> Verdict:
+    """`check`, without blocking the event loop."""
+    wanted = list(wanted)
+    if any(policy.key.needs_user for policy, _ in wanted):
+        await aload_user(request)
+    plan = _plan(request, wanted)
+    if plan.settled:
+        return _conclude(request, plan, [])
+    try:
+        decisions = await stores.current().atake(plan.takes)
+    except Unavailable as error:
+        decisions = _unanswered(plan.asked, error)
+    return _conclude(request, plan, decisions)
+
+
+def peek_request(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) -> Verdict:
+    """What `check` would answer; spends nothing.
+
+    Raises `Unavailable` when the store fails: who looks wants to know.
+    """
+    plan = _plan(request, wanted)
+    decisions = [] if plan.settled else stores.current().take(plan.takes, spend=False)
+    return _conclude(request, plan, decisions)
+
+
+def take(slug: str, *, key: object = "", cost: int = 1) -> Decision:
+    """Take `cost` units (0 or more) of a policy; `key` is the identity under its own key kind.
+
+    Raises `UnknownPolicy`, and `ValueError` for a cost or a key that cannot be.
+    """
+    return _decide(by_slug(slug, refresh.keeper.current()), key, cost, spend=True)
+
+
+async def atake(slug: str, *, key: object = "", cost: int = 1) -> Decision:
+    """`take`, without blocking the event loop."""
+    return await _adecide(by_slug(slug, await refresh.keeper.acurrent()), key, cost, spend=True)
+
+
+def peek(slug: str, *, key: object = "", cost: int = 1) -> Decision:
+    """What `take` would answer; spends nothing. A cost of 0 always fits and shows what is left."""
+    return _decide(by_slug(slug, refresh.keeper.current()), key, cost, spend=False)
+
+
+async def apeek(slug: str, *, key: object = "", cost: int = 1) -> Decision:
+    """`peek`, without blocking the event loop."""
+    return await _adecide(by_slug(slug, await refresh.keeper.acurrent()), key, cost, spend=False)
+
+
+def reset(slug: str, *, key: object = "") -> None:
+    """Make one bucket fresh. Raises as `take`, and `Unavailable` when the store fails."""
+    stores.current().reset([_take(by_slug(slug, refresh.keeper.current()), key, 0)])
+
+
+async def areset(slug: str, *, key: object = "") -> None:
+    """`reset`, without blocking the event loop."""
+    await sync_to_async(reset)(slug, key=key)
+
+
+def by_slug(slug: str, snapshot: Snapshot) -> CompiledPolicy:
+    """The policy of this slug. Raises `UnknownPolicy`."""
+    found = snapshot.by_slug.get(slug)
+    if found is None:
+        known = ", ".join(sorted(snapshot.by_slug)) or "none"
+        raise UnknownPolicy(f"There is no policy {slug!r}; there are: {known}.")
+    return found
+
+
+def _plan(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) -> _Plan:
+    before: Verdict | None = getattr(request, "rate_limit", None)
+    charged = {entry.policy.quota.tag for entry in before.entries} if before else set()
+    plan = _Plan([], [], [])
+    digests: dict[object, bytes | None] = {}
+    for policy, cost in wanted:
+        quota = policy.quota
+        if policy.mode == "off" or quota.tag in charged:
+            continue
+        charged.add(quota.tag)
+        who = (policy.key.of, policy.key_name)
+        try:
+            if who not in digests:
+                identity = policy.key.of(request, policy.key_name)
+                digests[who] = None if identity is None else digest(identity)
+        except Exception:
+            # Never a bucket shared by accident: the policy answers as if the store had failed.
+            log.exception("The key of policy %r failed.", policy.slug)
+            plan.known.append(Entry(policy, failed(policy)))
+            continue
+        found = digests[who]
+        if found is None:
+            continue
+        if quota.limit.limit:
+            plan.asked.append(policy)
+            plan.takes.append(Take(quota, found, cost))
+        else:
+            plan.known.append(Entry(policy, nothing(policy, cost)))
+    return plan
+
+
+def _conclude(request: HttpRequest, plan: _Plan, decisions: Sequence[Decision]) -> Verdict:
+    answered = map(Entry, plan.asked, decisions)
+    found = verdict(getattr(request, "rate_limit", None), [*plan.known, *answered])
+    request.rate_limit = found  # type: ignore[attr-defined]
+    return found
+
+
+def _decide(policy: CompiledPolicy, key: object, cost: int, *, spend: bool) -> Decision:
+    asked = _take(policy, key, cost)
+    if (known := _known(policy, asked.cost)) is not None:
+        return known
+    try:
+        (decision,) = stores.current().take([asked], spend=spend)
+    except Unavailable as error:
+        (decision,) = _unanswered([policy], error)
+    return in_mode(policy, decision)
+
+
+async def _adecide(policy: CompiledPolicy, key: object, cost: int, *, spend: bool) -> Decision:
+    asked = _take(policy, key, cost)
+    if (known := _known(policy, asked.cost)) is not None:
+        return known
+    try:
+        (decision,) = await stores.current().atake([asked], spend=spend)
+    except Unavailable as error:
+        (decision,) = _unanswered([policy], error)
+    return in_mode(policy, decision)
+
+
+def _take(policy: CompiledPolicy, key: object, cost: int) -> Take:
+    given = str(getattr(key, "pk", key))
+    if not given and policy.key.needs_value:
+        raise ValueError(f"Policy {policy.slug!r} needs key=… to say who is counted.")
+    return Take(policy.quota, digest(policy.key.given(given, policy.key_name)), checked_cost(cost))
+
+
+def _known(policy: CompiledPolicy, cost: int) -> Decision | None:
+    """What needs no store."""
+    if policy.mode == "off" or not conf().enabled:
+        return unlimited(policy)
+    if not policy.quota.limit.limit:
+        return in_mode(policy, nothing(policy, cost))
+    return None
+
+
+def _unanswered(policies: Sequence[CompiledPolicy], error: Unavailable) -> list[Decision]:
+    _outage.warning("The store did not answer (%s); policies decide by their on_error.", error)
+    return [failed(policy) for policy in policies]

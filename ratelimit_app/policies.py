@@ -1,0 +1,120 @@
+"""Which policies apply: an immutable snapshot of the table, swapped whole."""
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from .algorithms import BUCKETS, Limit
+from .keys import KEYS, Key, tag
+from .matching import Index
+from .stores import Quota
+from .stores.base import text
+
+log = logging.getLogger("ratelimit_app")
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPolicy:
+    """A policy with all that can be known before a request; built when a snapshot is."""
+
+    slug: str
+    mode: str
+    quota: Quota
+    key: Key
+    key_name: str
+    path: str
+    methods: frozenset[str]
+    cost: int
+    on_error: str
+    #: Its item of the RateLimit-Policy header.
+    item: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        limit, period, burst = self.quota.limit
+        # The time in which the whole capacity comes back, so that no client can beat it.
+        window = -(burst * period // -(limit * 1000)) if limit else -(period // -1000)
+        object.__setattr__(self, "item", f"{self.name};q={burst};w={window}")
+
+    @property
+    def name(self) -> str:
+        """The slug as a string of a structured field (RFC 9651, section 3.3.3)."""
+        plain = "".join(c if " " <= c <= "~" and c not in '"\\' else "?" for c in self.slug)
+        return f'"{plain}"'
+
+    def covers(self, method: str) -> bool:
+        """Whether it counts this method: GET covers HEAD, and none given covers all but OPTIONS."""
+        if not self.methods:
+            return method != "OPTIONS"
+        return method in self.methods or (method == "HEAD" and "GET" in self.methods)
+
+
+def compiled(fields: Mapping[str, Any], *, origin: str = "row") -> CompiledPolicy:
+    """A policy from its fields, as a row has them; `origin` keeps code and rows apart.
+
+    Raises whatever a row that went round the validators may cause; the caller skips such a row.
+    """
+    algorithm, kind, name = fields["algorithm"], fields["key"], fields["key_name"]
+    limit = int(fields["limit"])
+    burst = limit
+    if algorithm in BUCKETS and fields["burst"] is not None:
+        burst = int(fields["burst"])
+    if limit < 0 or burst < 0 or int(fields["cost"]) < 1:
+        raise ValueError(f"limit {limit}, burst {burst} and cost {fields['cost']} cannot be")
+    period = int(Decimal(fields["period"]) * 1000)
+    if period < 1:
+        raise ValueError(f"period {fields['period']} is below a millisecond")
+    slug = fields["slug"]
+    bucket = text(tag(origin, slug, kind, name, algorithm, str(fields.get("generation", 0))))
+    shadow = fields["mode"] == "shadow"
+    return CompiledPolicy(
+        slug=slug,
+        mode=fields["mode"],
+        quota=Quota(slug, algorithm, Limit(limit, period, burst if limit else 0), bucket, shadow),
+        key=KEYS[kind],
+        key_name=name,
+        path=fields["path"],
+        methods=frozenset(str(method).upper() for method in fields["methods"]),
+        cost=int(fields["cost"]),
+        on_error=fields["on_error"],
+    )
+
+
+class Snapshot:
+    """All policies of one moment. One bad row is logged and left out; the others hold."""
+
+    __slots__ = ("_index", "by_slug")
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]], *, strict: bool = False) -> None:
+        self.by_slug: dict[str, CompiledPolicy] = {}
+        self._index: Index[CompiledPolicy] = Index()
+        for row in rows:
+            try:
+                policy = compiled(row)
+            except Exception as error:
+                if strict:
+                    raise
+                log.error(
+                    "Policy %r is left out: %s: %s. Correct it in the admin.",
+                    row.get("slug"),
+                    type(error).__name__,
+                    error,
+                )
+                continue
+            self.by_slug[policy.slug] = policy
+            if policy.path and policy.mode != "off":
+                self._index.add(policy.path, policy)
+
+    def matching(self, method: str, path: str, view_name: str | None) -> list[CompiledPolicy]:
+        """The policies that apply to a request by its path or its view, by slug.
+
+        `path` is the path inside the project (`path_info`); `view_name` is None where no view is.
+        """
+        found = list(self._index.by_path(path))
+        if view_name is not None:
+            found += self._index.by_view(view_name)
+        found = [policy for policy in found if policy.covers(method)]
+        if len(found) > 1:
+            found.sort(key=lambda policy: policy.slug)
+        return found

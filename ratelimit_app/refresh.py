@@ -1,0 +1,216 @@
+"""Keeps the snapshot of policies fresh: a process obeys an edit within a second of its commit.
+
+A thread looks every `REFRESH` seconds whether anybody announced an edit and loads the table anew if
+so, or every `RELOAD` seconds in any case. On Redis the announcement is a token beside the buckets;
+where processes share no memory it is the fingerprint of the table itself. Requests only read the
+snapshot; the first one of a process loads it.
+"""
+
+import logging
+import os
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError, InterfaceError, connections, transaction
+
+from . import keys, sources, stores
+from .conf import conf
+from .policies import Snapshot
+from .stores.memory import MemoryStore
+
+log = logging.getLogger("ratelimit_app")
+
+_FAULTS = (DatabaseError, InterfaceError, ImproperlyConfigured)
+#: After a failure the database is left alone: doubled each time, in seconds.
+_BACK_OFF, _LONGEST_BACK_OFF = 0.5, 30.0
+
+
+class Keeper:
+    """Holds the snapshot of this process and knows how old it is."""
+
+    def __init__(self) -> None:
+        self.snapshot: Snapshot | None = None
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._seen: str | None = None
+        self._scope: object = None
+        self._pinned: Snapshot | None = None
+        self._stale = False
+        self._overdue = self._loaded = self._not_before = float("-inf")
+        self._back_off = _BACK_OFF
+
+    def current(self) -> Snapshot:
+        """The snapshot; loads it if there is none, in the caller's thread."""
+        if self._pinned is not None:
+            return self._pinned
+        if self._fresh():
+            return self.snapshot  # type: ignore[return-value]
+        self._look_here()
+        return self.snapshot or Snapshot(())
+
+    async def acurrent(self) -> Snapshot:
+        """`current`, without blocking the event loop."""
+        if self._pinned is not None:
+            return self._pinned
+        if self._fresh():
+            return self.snapshot  # type: ignore[return-value]
+        return await sync_to_async(self.current)()
+
+    @contextmanager
+    def pinned(self, snapshot: Snapshot) -> Iterator[None]:
+        """This snapshot and no other, for tests."""
+        before, self._pinned = self._pinned, snapshot
+        try:
+            yield
+        finally:
+            self._pinned = before
+
+    def forget(self) -> None:
+        """Load anew before the next answer; what was edited in this process is seen at once."""
+        self.snapshot = None
+        self._not_before = float("-inf")
+
+    def committed(self) -> None:
+        """An edit of this process is committed: tell the others, and look soon."""
+        self._stale = True
+        try:
+            stores.current().announce(uuid.uuid4().hex)
+        except (stores.Unavailable, ImproperlyConfigured) as error:
+            log.warning(
+                "The edit of a policy could not be announced (%s); other processes will obey it "
+                "within RELOAD (%s s).",
+                error,
+                conf().reload,
+            )
+        self._wake.set()
+
+    def look(self) -> None:
+        """Load the table if it was edited, or if `RELOAD` is over. Never raises a store's fault."""
+        if not self._lock.acquire(blocking=self.snapshot is None):
+            return
+        try:
+            now = time.monotonic()
+            if now >= self._not_before:
+                self._look(now)
+            self._overdue = time.monotonic() + max(1, 2 * conf().refresh)
+        finally:
+            self._lock.release()
+
+    def _look(self, now: float) -> None:
+        try:
+            token = stores.current().version()
+            shared = token is not None
+        except stores.Unavailable:
+            token, shared = self._seen, True
+        try:
+            if not shared:
+                token = sources.fingerprint()
+            due = self._stale or token != self._seen or now - self._loaded >= conf().reload
+            if self.snapshot is None or due:
+                self._stale = False
+                self.snapshot = Snapshot(self._rows())
+                self._loaded = now
+            self._seen, self._back_off = token, _BACK_OFF
+        except _FAULTS as error:
+            self._failed(error)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """The table; a failure inside the caller's transaction must not break it."""
+        connection = connections[sources.alias()]
+        if not connection.in_atomic_block:
+            return sources.rows()
+        with transaction.atomic(using=sources.alias()):
+            return sources.rows()
+
+    def _failed(self, error: Exception) -> None:
+        """Keep the last good snapshot; without one serve the policies of the settings."""
+        self._stale = True
+        self._not_before = time.monotonic() + self._back_off
+        self._back_off = min(2 * self._back_off, _LONGEST_BACK_OFF)
+        kept = "the last policies are kept"
+        if self.snapshot is None:
+            kept = "the policies of RATELIMIT['POLICIES'] are used"
+            self.snapshot = Snapshot(sources.from_settings())
+        reason = type(error).__name__
+        log.warning("The policies could not be read (%s: %s); %s.", reason, error, kept)
+
+    def _fresh(self) -> bool:
+        if testing():
+            return self.snapshot is not None and self._scope == _scope()
+        if self._thread is None:
+            self._start()
+        # The thread may be held up, or may never run at all (uWSGI without threads).
+        return self.snapshot is not None and time.monotonic() < self._overdue
+
+    def _look_here(self) -> None:
+        if testing():
+            # A test's transaction is seen by its own thread alone, and is rolled back unannounced.
+            scope = _scope()
+            if scope != self._scope:
+                self._scope = scope
+                keys.freshen()
+            self.forget()
+        self.look()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="ratelimit", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        pause = 0.0
+        while True:
+            self._wake.wait(pause)
+            self._wake.clear()
+            try:
+                pause = conf().refresh
+                self.look()
+                store = stores.current()
+                if isinstance(store, MemoryStore):
+                    store.sweep()
+                else:
+                    # Only a store that is not shared asks the database often.
+                    sources.hang_up()
+            except Exception:
+                log.exception("The policies could not be refreshed; the next try follows.")
+
+
+def testing() -> bool:
+    """Whether a test runner has set up its environment in this process."""
+    utils = sys.modules.get("django.test.utils")
+    return utils is not None and hasattr(utils._TestState, "saved_data")
+
+
+def changed(*, using: str, **_: object) -> None:
+    """Receives `policies_changed`: others are told after the commit, and never if none comes."""
+    if testing():
+        keeper.forget()
+    transaction.on_commit(keeper.committed, using=using)
+
+
+def _scope() -> object:
+    """The transactions of the running test case."""
+    return [
+        block
+        for block in connections[sources.alias()].atomic_blocks
+        if getattr(block, "_from_testcase", False)
+    ]
+
+
+def _after_fork() -> None:
+    """A child has no thread, and its snapshot may be old: start anew."""
+    keeper.__init__()  # type: ignore[misc]
+
+
+keeper = Keeper()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,163 @@
+"""From a verdict to HTTP: the headers on every response, and the refusal."""
+
+import logging
+import math
+from collections.abc import Sequence
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase, ResponseHeaders
+from django.template.loader import render_to_string
+
+from .conf import conf
+from .verdict import Entry, Verdict
+
+log = logging.getLogger("ratelimit_app")
+
+_TYPES = "https://iana.org/assignments/http-problem-types#"
+_JSON = ("application/problem+json", "application/json")
+_OURS = frozenset(
+    {
+        "RateLimit-Policy",
+        "RateLimit",
+        "X-RateLimit-Limit",
+        "X-RateLimit-Remaining",
+        "X-RateLimit-Reset",
+    }
+)
+_TITLES = {429: "Too many requests", 503: "Temporarily not available"}
+
+
+def stamped(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """The response with the headers of the verdict on the request, if there is one."""
+    verdict: Verdict | None = getattr(request, "rate_limit", None)
+    if verdict is not None:
+        _stamp(response, verdict)
+    return response
+
+
+def headers(verdict: Verdict) -> dict[str, str]:
+    """The verdict's headers, as `HEADERS` says; draft-ietf-httpapi-ratelimit-headers-11."""
+    shown = [entry for entry in verdict.entries if _is_shown(entry)]
+    style = conf().headers
+    found: dict[str, str] = {}
+    if not shown:
+        return found
+    if style in ("draft", "both"):
+        found["RateLimit-Policy"] = ", ".join([entry.policy.item for entry in shown])
+        found["RateLimit"] = ", ".join(map(_item, shown))
+    if style in ("x", "both"):
+        found.update(_older(shown))
+    return found
+
+
+def refusal_headers(verdict: Verdict) -> dict[str, str]:
+    """What a refusal says besides: when to come back, and that nobody may keep the answer."""
+    wait = verdict.retry_after
+    found = {"Cache-Control": "no-store"}
+    if wait is not None:
+        found["Retry-After"] = str(max(1, math.ceil(wait)))
+    return found
+
+
+def refuse(request: HttpRequest, verdict: Verdict) -> HttpResponse:
+    """The response instead of the view's: 429, or 503 where the store failed and policies say so.
+
+    JSON (RFC 9457) unless the client prefers HTML. It says nothing of who was counted.
+    """
+    response = _page(request, verdict) if _wants_html(request) else _problem(verdict)
+    for name, value in refusal_headers(verdict).items():
+        response[name] = value
+    # Django would log each refusal as a warning: under attack, one line a request.
+    response._has_been_logged = True  # type: ignore[attr-defined]
+    _stamp(response, verdict)
+    return response
+
+
+def broken(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    """What a fault of our own means for a request: `RATELIMIT["ON_ERROR"]`, and never a 500."""
+    log.error("Rate limiting failed for %s.", request.path, exc_info=error)
+    return refuse(request, Verdict(503, ())) if conf().on_error == "closed" else None
+
+
+class _Unstored(ResponseHeaders):
+    """Headers that a cache keeps without ours: the numbers are those of one client and one moment.
+
+    Django's caches pickle the response; the client gets the headers whole.
+    """
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ResponseHeaders, ({name: self[name] for name in self if name not in _OURS},)
+
+
+def _stamp(response: HttpResponseBase, verdict: Verdict) -> None:
+    ours = headers(verdict)
+    if ours:
+        response.headers.__class__ = _Unstored
+        for name, value in ours.items():
+            response.headers[name] = value
+
+
+def _is_shown(entry: Entry) -> bool:
+    return entry.policy.mode == "enforce" and entry.decision.remaining is not None
+
+
+def _item(entry: Entry) -> str:
+    seconds = _seconds(entry)
+    wait = f";t={seconds}" if seconds else ""
+    return f"{entry.policy.name};r={entry.decision.remaining}{wait}"
+
+
+def _seconds(entry: Entry) -> int:
+    """Seconds until more is allowed when refused, else until nothing is spent."""
+    decision = entry.decision
+    wait = decision.reset_after if decision.allowed else decision.retry_after
+    return math.ceil(wait or 0)
+
+
+def _older(shown: Sequence[Entry]) -> dict[str, str]:
+    """The older headers have room for one policy: the one nearest to exhaustion."""
+    tightest = min(shown, key=_share_left)
+    decision = tightest.decision
+    return {
+        "X-RateLimit-Limit": str(decision.limit),
+        "X-RateLimit-Remaining": str(decision.remaining),
+        "X-RateLimit-Reset": str(_seconds(tightest)),
+    }
+
+
+def _share_left(entry: Entry) -> tuple[bool, float, float]:
+    """The refusing one first, the longest wait first of these; then by the share that is left."""
+    decision = entry.decision
+    wait = math.inf if decision.retry_after is None else decision.retry_after
+    share = (decision.remaining or 0) / decision.limit if decision.limit else 0
+    return decision.allowed, -wait, share
+
+
+def _wants_html(request: HttpRequest) -> bool:
+    return request.get_preferred_type([*_JSON, "text/html"]) == "text/html"
+
+
+def _page(request: HttpRequest, verdict: Verdict) -> HttpResponse:
+    wait = verdict.retry_after
+    values = {
+        "title": _TITLES[verdict.status],
+        "retry_after": None if wait is None else max(1, math.ceil(wait)),
+    }
+    try:
+        page = render_to_string("429.html", values, request=request)
+    except Exception:
+        log.exception("The template 429.html failed; JSON is sent instead.")
+        return _problem(verdict)
+    return HttpResponse(page, status=verdict.status)
+
+
+def _problem(verdict: Verdict) -> HttpResponse:
+    kind = "quota-exceeded" if verdict.status == 429 else "temporary-reduced-capacity"
+    problem: dict[str, object] = {
+        "type": _TYPES + kind,
+        "title": _TITLES[verdict.status],
+        "status": verdict.status,
+    }
+    if verdict.status == 429:
+        problem["violated-policies"] = [entry.policy.slug for entry in verdict.refusals]
+    return JsonResponse(problem, status=verdict.status, content_type=_JSON[0])

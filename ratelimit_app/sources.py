@@ -1,0 +1,72 @@
+"""Where policies are read from: the table in one query, or the settings while there is no table."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.apps import apps
+from django.db import connections, router
+from django.db.models import Count, Sum
+
+from .conf import conf
+
+#: A policy's fields, as a snapshot needs them.
+FIELDS = (
+    "slug",
+    "mode",
+    "algorithm",
+    "limit",
+    "period",
+    "burst",
+    "key",
+    "key_name",
+    "path",
+    "methods",
+    "cost",
+    "on_error",
+    "generation",
+)
+
+#: What a policy from settings or code has where it says nothing.
+DEFAULTS: Mapping[str, Any] = {
+    "mode": "enforce",
+    "algorithm": "gcra",
+    "burst": None,
+    "key": "ip",
+    "key_name": "",
+    "path": "",
+    "methods": (),
+    "cost": 1,
+    "on_error": "open",
+    "generation": 0,
+}
+
+
+def rows() -> list[dict[str, Any]]:
+    """The table, in one query."""
+    return list(_table().values(*FIELDS))
+
+
+def fingerprint() -> str:
+    """A value that changes with every write through the ORM, in one query."""
+    found = _table().aggregate(rows=Count("pk"), sum=Sum("revision"))
+    return f"{found['rows']}:{found['sum']}"
+
+
+def from_settings() -> Iterator[dict[str, Any]]:
+    """The policies of `RATELIMIT["POLICIES"]`."""
+    for fields in conf().policies:
+        yield {**DEFAULTS, **fields}
+
+
+def alias() -> str:
+    """The database of the policies: the one for writes, since a replica may lag behind an edit."""
+    return router.db_for_write(apps.get_model("ratelimit_app", "Policy"))
+
+
+def _table() -> Any:
+    return apps.get_model("ratelimit_app", "Policy").objects.using(alias())
+
+
+def hang_up() -> None:
+    """Close this thread's connection to that database."""
+    connections[alias()].close()

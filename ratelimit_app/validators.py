@@ -1,0 +1,181 @@
+"""What a policy may say, as pure functions: for the model, and for policies in settings or code.
+
+Every complaint names the value and the fix.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from decimal import Decimal
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator
+from django.utils.module_loading import import_string
+
+from ratelimit_app.algorithms import ALGORITHMS, BUCKETS, EXACT, sliding_window_log
+
+#: The methods a policy may be narrowed to.
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+#: Ways to count that need a name: of a header, or of a function.
+NAMED_KEYS = ("header", "function")
+#: Ten years, in seconds: what the sliding log can tell apart, and longer than anybody waits.
+LONGEST = Decimal(sliding_window_log.LONGEST) / 1000
+
+#: Said of a number below its least. Each is also the message of a field.
+BELOW = {
+    "limit": "limit %(show_value)s is below 0: use 0 to refuse everything, or a number above.",
+    "burst": "burst %(show_value)s is below 1: leave it empty to allow the limit at once.",
+    "cost": "cost %(show_value)s is below 1: use 1; to count nothing, set the mode to off.",
+}
+LEAST = {"limit": 0, "burst": 1, "cost": 1}
+
+_SLUG = re.compile(r"[a-z0-9_-]{1,63}")
+_HEADER = re.compile(r"[A-Za-z0-9-]+")
+_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
+_VIEW = re.compile(r"[^:*/]+(:[^:*/]+)*(:\*)?")
+#: Marks of regular expressions, of Django's routes, and of what never reaches a path.
+_FOREIGN = re.compile(r"[\^$()\[\]{}|\\+?<>#%\x00-\x1f\x7f]|\.\*")
+
+
+def least(name: str) -> MinValueValidator:
+    """The validator of a field for what stands in `LEAST`."""
+    return MinValueValidator(LEAST[name], message=BELOW[name])
+
+
+def validate_slug(slug: str) -> None:
+    """Upper case passes: it is folded, so that a slug is unique whatever its case."""
+    if not _SLUG.fullmatch(slug.lower()):
+        raise ValidationError(
+            f"{slug!r} is no slug: use 1 to 63 letters a to z, digits, hyphens and underscores, "
+            "such as 'login' or 'api-search'."
+        )
+
+
+def validate_path(path: str) -> None:
+    """A pattern of segments that begins with a slash, or the name of a view; empty is neither."""
+    foreign = _FOREIGN.search(path)
+    if foreign:
+        raise ValidationError(
+            f"{path!r} holds {foreign[0]!r}, which stands for nothing here: a path is no regular "
+            "expression, route or query. Write the path as a visitor sees it, with * for one "
+            "whole segment and ** at the end for the rest, such as '/api/*/orders/**'."
+        )
+    if path.startswith("/"):
+        *segments, last = path.split("/")
+        wrong = [each for each in segments if "*" in each and each != "*"]
+        if "*" in last and last not in ("*", "**"):
+            wrong.append(last)
+        if wrong:
+            raise ValidationError(
+                f"{path!r} has the segment {wrong[0]!r}: * must be a whole segment, and ** the "
+                "last one, such as '/api/*/orders/**'."
+            )
+    elif path and not _VIEW.fullmatch(path):
+        raise ValidationError(
+            f"{path!r} is neither a path nor a view: begin a path with a slash, such as '/api/**', "
+            "or name a view as in reverse(): 'name', 'app:name', or 'app:*' for every view of a "
+            "namespace."
+        )
+
+
+def validate_methods(methods: object) -> None:
+    """A list of HTTP methods; empty is all of them but OPTIONS."""
+    if not isinstance(methods, list):
+        raise ValidationError(f"{methods!r} is no list of methods: write [] or ['POST', 'PUT'].")
+    for method in methods:
+        if method not in METHODS:
+            raise ValidationError(f"{method!r} is no method: use any of {', '.join(METHODS)}.")
+
+
+def key_problem(key: str, key_name: str, names: Collection[str] = ()) -> str | None:
+    """Why nobody can be counted by this key; `names` are those of `RATELIMIT["KEYS"]`."""
+    if key not in NAMED_KEYS:
+        if key_name:
+            return f"{key_name!r} is not used with the key {key}: empty it, or count by a header."
+        return None
+    if key == "header":
+        if _HEADER.fullmatch(key_name):
+            return None
+        return (
+            f"{key_name!r} is no header: write its name as clients send it, with letters, digits "
+            "and hyphens, such as 'X-API-Key'."
+        )
+    if key_name in names:
+        return None
+    if not _DOTTED.fullmatch(key_name):
+        known = f", or one of {', '.join(sorted(names))}" if names else ""
+        return (
+            f"{key_name!r} is no function: write a dotted path such as 'shop.keys.tenant'{known}."
+        )
+    return function_problem(key_name)
+
+
+def function_problem(path: str) -> str | None:
+    """Why the function at a dotted path cannot be called; imports its module."""
+    try:
+        found = import_string(path)
+    except Exception as error:  # Whatever the module raises at import is an answer.
+        return (
+            f"{path!r} cannot be imported ({error}): correct the dotted path, or install the "
+            "package that it is in."
+        )
+    if not callable(found):
+        return f"{path!r} is {found!r}: name a function of the request."
+    return None
+
+
+def number_problems(
+    algorithm: str, limit: int, period: Decimal, burst: int | None, cost: int = 1
+) -> Iterator[tuple[str, str]]:
+    """Pairs of a field and why its number cannot be used."""
+    milliseconds = int(period * 1000)
+    low = [
+        (name, BELOW[name] % {"show_value": number})
+        for name, number in (("limit", limit), ("burst", burst), ("cost", cost))
+        if number is not None and number < LEAST[name]
+    ]
+    yield from low
+    if milliseconds < 1:
+        yield "period", f"period {period} is too short: use at least 0.001 seconds."
+    if period > LONGEST:
+        yield "period", f"period {period} is too long: use at most {LONGEST} seconds (ten years)."
+    if not low and milliseconds >= 1:
+        yield from _together(algorithm, limit, milliseconds, burst, cost)
+
+
+def _together(
+    algorithm: str, limit: int, milliseconds: int, burst: int | None, cost: int
+) -> Iterator[tuple[str, str]]:
+    capacity = limit if burst is None else burst
+    most = (EXACT - 1) // milliseconds
+    if burst is not None and algorithm in ALGORITHMS and algorithm not in BUCKETS:
+        yield (
+            "burst",
+            f"burst {burst} has no meaning for {algorithm}: leave it empty, or choose one of "
+            f"{', '.join(sorted(BUCKETS))}.",
+        )
+    elif capacity * milliseconds < limit:
+        least = -(limit // -milliseconds)
+        yield (
+            "burst",
+            f"burst {burst} is too small for {limit} in {milliseconds} ms, which refill more in "
+            f"one millisecond: use at least {least}, or leave it empty.",
+        )
+    for name, number in (("limit", limit), ("burst", capacity)):
+        if number > most and (name == "limit" or burst is not None):
+            yield (
+                name,
+                f"{name} {number} is too large to be counted exactly over {milliseconds} ms: use "
+                f"at most {most}, or a shorter period.",
+            )
+    if algorithm == "sliding_window_log" and limit > sliding_window_log.MOST:
+        yield (
+            "limit",
+            f"limit {limit} is more than sliding_window_log remembers: use at most "
+            f"{sliding_window_log.MOST}, or choose sliding_window_counter.",
+        )
+    if limit and cost > capacity:
+        yield (
+            "cost",
+            f"cost {cost} can never fit, since at most {capacity} fit at once: use at most "
+            f"{capacity}, or raise {'limit' if burst is None else 'burst'} to {cost}.",
+        )

@@ -97,14 +97,14 @@ def _store(now: Conf, aliases: Any) -> Store:
             f"use one of {', '.join(map(repr, aliases))}."
         )
     # The settings of the alias, not the objects: overriding one setting must not lose buckets.
-    made = (now.cache, repr(aliases[now.cache]), now.timeout, now.max_buckets)
+    made = (now.cache, repr(aliases[now.cache]), now.timeout, now.deadline, now.max_buckets)
     if made not in _stores:
         cache = caches[now.cache]
         found = kind(cache)
         if found == "redis":
             from .redis import RedisStore  # Redis is optional.
 
-            _stores[made] = RedisStore(cache, now.timeout)
+            _stores[made] = RedisStore(cache, now.timeout, now.deadline)
         elif found == "memory":
             _stores[made] = MemoryStore(now.max_buckets)
         else:

@@ -39,7 +39,14 @@ class Take(NamedTuple):
 
 
 class Unavailable(Exception):
-    """The store did not answer in time, or not as a store does; what was taken is unknown."""
+    """The store did not answer in time, or not as a store does; what was taken is unknown.
+
+    `kind` is one of the words of `faults.FIXES`.
+    """
+
+    def __init__(self, text: str, kind: str = "down") -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 class Store(Protocol):

@@ -158,12 +158,12 @@ class MemoryStore:
             now = self.now()
             table = shard.tables.get(quota.tag)
             state = None if table is None else table.states.get(identity)
-            state, *answer = quota.twin.take(state, quota.limit, cost, now)
+            state, allowed, remaining, retry, reset = quota.twin.take(state, quota.limit, cost, now)
             if state is not None and spend:
                 shard.save(take, state)
                 if shard.size > self._most:
                     shard.evict(now)
-        return decision(quota, *answer, self.name)
+        return decision(quota, allowed, remaining, retry, reset, self.name)
 
     def _decide(self, takes: Sequence[Take], now: int, spend: bool) -> list[Decision]:
         outcomes = []

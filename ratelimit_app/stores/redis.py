@@ -10,7 +10,9 @@ from django.core.cache.backends.base import default_key_func
 from ratelimit_app.algorithms import Decision
 
 from .base import Take, Unavailable, decision, text
-from .clients import FAULTS, Clients
+from .breaker import Breaker
+from .clients import Clients
+from .faults import ANSWERED, FAULTS, fault
 from .script import FORMAT, REAL_TIME, packed, script, unpacked
 
 
@@ -21,38 +23,40 @@ class RedisStore:
     #: The clock of the script, in Lua; a store for traces or tests has another.
     seam: ClassVar[str] = REAL_TIME
 
-    def __init__(self, cache: BaseCache, timeout: float) -> None:
-        self.clients = Clients(cache, timeout)
-        # redis-py says nothing of the types of raw commands.
-        self._run: Any = self.clients.sync.execute_command
+    def __init__(self, cache: BaseCache, timeout: float, deadline: float | None = None) -> None:
+        self.clients = Clients(cache, timeout, deadline or 2.5 * timeout)
+        self.breaker = Breaker()
+        self._call = self.clients.wire.call
         self.key = _key_maker(cache)
         self._script = script(self.seam)
         self._version = self.key(f"{FORMAT}:version")
 
     def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.take`."""
+        self._may_ask()
         arguments = self.arguments(takes, spend)
         try:
             try:
-                reply = self._run("EVALSHA", self._script.sha, *arguments)
+                reply = self._call("EVALSHA", self._script.sha, *arguments)
             except redis.exceptions.NoScriptError:
                 # Nothing was done yet, so asking again charges once.
-                reply = self._run("EVAL", self._script.text, *arguments)
+                reply = self._call("EVAL", self._script.text, *arguments)
         except FAULTS as error:
-            raise Unavailable(_reason(error)) from error
+            raise self._failed(error) from error
         return self._decisions(takes, reply)
 
     async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.atake`."""
+        self._may_ask()
         arguments = self.arguments(takes, spend)
+        call = self.clients.here().call
         try:
-            run: Any = self.clients.here().execute_command
             try:
-                reply = await run("EVALSHA", self._script.sha, *arguments)
+                reply = await call("EVALSHA", self._script.sha, *arguments)
             except redis.exceptions.NoScriptError:
-                reply = await run("EVAL", self._script.text, *arguments)
+                reply = await call("EVAL", self._script.text, *arguments)
         except FAULTS as error:
-            raise Unavailable(_reason(error)) from error
+            raise self._failed(error) from error
         return self._decisions(takes, reply)
 
     def reset(self, takes: Sequence[Take]) -> None:
@@ -83,15 +87,32 @@ class RedisStore:
         return self.key(f"{FORMAT}:{{{text(take.identity)}}}{take.quota.tag}")
 
     def _ask(self, *command: Any) -> Any:
+        self._may_ask()
         try:
-            return self._run(*command)
+            reply = self._call(*command)
         except FAULTS as error:
-            raise Unavailable(_reason(error)) from error
+            raise self._failed(error) from error
+        self.breaker.answered()
+        return reply
+
+    def _may_ask(self) -> None:
+        if not self.breaker.allows():
+            raise Unavailable("it failed several times in a row", "breaker")
+
+    def _failed(self, error: Exception) -> Unavailable:
+        found = fault(error)
+        if found.kind in ANSWERED:
+            self.breaker.answered()
+        elif found.kind != "pool":
+            # That all connections are in use says nothing of Redis.
+            self.breaker.failed()
+        return found
 
     def _decisions(self, takes: Sequence[Take], reply: Any) -> list[Decision]:
         # Whatever is on that port, only a reply of ours is an answer.
         if not isinstance(reply, list) or len(reply) != 4 * len(takes):
-            raise Unavailable(f"not a reply of the script: {reply!r:.80}")
+            raise Unavailable(f"not a reply of the script: {reply!r:.80}", "reply")
+        self.breaker.answered()
         return [
             decision(take.quota, *numbers, self.name)
             for take, numbers in zip(takes, unpacked(reply), strict=True)
@@ -104,7 +125,3 @@ def _key_maker(cache: BaseCache) -> Callable[[str], str]:
         prefix = str(cache.make_key(""))
         return prefix.__add__
     return lambda raw: str(cache.make_key(raw))
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

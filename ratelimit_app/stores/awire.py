@@ -1,0 +1,80 @@
+"""The async twin of `wire`: connections of one event loop, closed when it ends."""
+
+import asyncio
+import sys
+import weakref
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+import redis
+
+if sys.version_info >= (3, 11):
+    from asyncio import timeout
+else:
+    from async_timeout import timeout
+
+
+class AsyncWire:
+    """See `Wire`. A connection belongs to the event loop that opened it, and so does this."""
+
+    def __init__(self, connect: Callable[[], Any], most: int, deadline: float) -> None:
+        self._connect = connect
+        self._deadline = deadline
+        self._idle: deque[Any] = deque()
+        self._room = asyncio.Semaphore(most)
+        self._guard: AsyncGenerator[None, None] | None = None
+
+    async def call(self, *command: Any) -> Any:
+        """Send a command once and return its reply; raises what redis-py raises."""
+        if self._guard is None:
+            self._guard = _until_the_loop_ends(self)
+            await self._guard.__anext__()
+        try:
+            async with timeout(self._deadline), self._room:
+                return await self._call(*command)
+        except asyncio.TimeoutError:
+            raise redis.TimeoutError("No answer within the deadline") from None
+
+    async def hang_up(self) -> None:
+        """Close the idle connections."""
+        while self._idle:
+            await self._idle.pop().disconnect(nowait=True)
+
+    async def _call(self, *command: Any) -> Any:
+        connection = self._idle.pop() if self._idle else self._connect()
+        try:
+            if connection.is_connected and await _has_something(connection):
+                # A server that was restarted has closed it.
+                await connection.disconnect(nowait=True)
+            await connection.connect()
+            await connection.send_packed_command(
+                connection.pack_command(*command), check_health=False
+            )
+            reply = await connection.read_response()
+        except redis.ResponseError:
+            self._idle.append(connection)
+            raise
+        except BaseException:
+            # As in `Wire.call`; a cancelled call leaves an answer behind as well.
+            await connection.disconnect(nowait=True)
+            await self.hang_up()
+            raise
+        self._idle.append(connection)
+        return reply
+
+
+async def _has_something(connection: Any) -> bool:
+    """Whether there is something to read where nothing should be; redis-py 8 renamed it."""
+    look = getattr(connection, "can_read", None) or connection.can_read_destructive
+    return bool(await look())
+
+
+async def _until_the_loop_ends(wire: AsyncWire) -> AsyncGenerator[None, None]:
+    """A loop that ends closes its asynchronous generators, and this one its connections."""
+    kept = weakref.ref(wire)
+    try:
+        yield
+    finally:
+        if (found := kept()) is not None:
+            await found.hang_up()

@@ -1,0 +1,103 @@
+"""Connections to one Redis, held open and handed from call to call; a command costs one trip.
+
+redis-py's own client spends more time in Python on a call than Redis and the kernel do together.
+This uses its connections (parser, TLS, Sentinel and all) and leaves the client out.
+"""
+
+import threading
+import time
+from collections import deque
+from typing import Any
+
+import redis
+
+#: How long a call waits for a connection while as many as are allowed are in use: seconds.
+_WAIT = 0.05
+
+
+class Wire:
+    """Calls over the connections that `pool` would make, at most as many as it would.
+
+    The pool itself stays empty: it is a description. Safe among threads; make a new one after a
+    fork. `deadline` bounds a call with everything that it needs, in seconds.
+    """
+
+    def __init__(self, pool: redis.ConnectionPool, timeout: float, deadline: float) -> None:
+        self._pool = pool
+        self._in_time = deadline - timeout
+        self._idle: deque[Any] = deque()
+        self._open = 0
+        self._waiting = 0
+        self._freed = threading.Condition()
+
+    def call(self, *command: Any) -> Any:
+        """Send a command once and return its reply; raises what redis-py raises."""
+        connection = self._take()
+        try:
+            packed = connection.pack_command(*command)
+            connection.send_packed_command(packed, check_health=False)
+            reply = connection.read_response()
+        except redis.ResponseError:
+            self._give(connection)
+            raise
+        except BaseException:
+            # What is still to be read would be the answer to somebody else's question. The other
+            # idle connections lead to the same host, and each would cost a time-out of its own.
+            self._drop(connection)
+            self.hang_up()
+            raise
+        self._give(connection)
+        return reply
+
+    def hang_up(self) -> None:
+        """Close the idle connections."""
+        while True:
+            try:
+                self._drop(self._idle.pop())
+            except IndexError:
+                return
+
+    def _take(self) -> Any:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._new()
+        else:
+            # A server that was restarted has closed it: better seen before the question is put.
+            if not connection.can_read(0):
+                return connection
+            connection.disconnect()
+        started = time.monotonic()
+        try:
+            connection.connect()
+            if time.monotonic() - started > self._in_time:
+                # The question itself could no longer be answered in time.
+                raise redis.TimeoutError("Connecting took too long")
+        except BaseException:
+            self._drop(connection)
+            raise
+        return connection
+
+    def _new(self) -> Any:
+        with self._freed:
+            if self._open < self._pool.max_connections:
+                self._open += 1
+                return self._pool.connection_class(**self._pool.connection_kwargs)
+            self._waiting += 1
+            try:
+                if self._freed.wait_for(lambda: self._idle, _WAIT):
+                    return self._idle.pop()
+            finally:
+                self._waiting -= 1
+        raise redis.exceptions.MaxConnectionsError("All connections are in use")
+
+    def _give(self, connection: Any) -> None:
+        self._idle.append(connection)
+        if self._waiting:
+            with self._freed:
+                self._freed.notify()
+
+    def _drop(self, connection: Any) -> None:
+        connection.disconnect()
+        with self._freed:
+            self._open -= 1

@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from django.http import HttpRequest
@@ -17,30 +18,37 @@ _WITH_PORT = re.compile(r"([^:]*):\d+")
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's address, or '' where the server knows none (a Unix socket).
+    """The client's address, or '' where the server knows none (a Unix socket)."""
+    peer = str(request.META.get("REMOTE_ADDR") or "")
+    client = peer
+    for address in hops(request):
+        client = str(address)
+    return client
+
+
+def hops(request: HttpRequest) -> Iterator[Address]:
+    """From the peer outwards to the client, which is the last one.
 
     The peer is believed; `X-Forwarded-For` only if the peer is a trusted proxy, and then hop by
     hop from the right: the first address that is not a trusted proxy is the client's. What the
     client itself wrote stands further left and is never reached.
     """
-    text = str(request.META.get("REMOTE_ADDR") or "")
-    peer = parse(text)
     trusted = conf().trusted_proxies
-    if peer is None:
-        return text
-    if not trusted or not _within(peer, trusted):
-        return str(peer)
+    address = parse(str(request.META.get("REMOTE_ADDR") or ""))
+    if address is None:
+        return
+    yield address
+    if not trusted or not within(address, trusted):
+        return
     forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR") or "")[-_LONGEST:]
-    client = peer
     for hop in reversed(forwarded.split(",")[-_HOPS:]):
         address = parse(hop)
         if address is None:
             # A proxy that names no address: the last one that is known answers for it.
-            break
-        client = address
-        if not _within(address, trusted):
-            break
-    return str(client)
+            return
+        yield address
+        if not within(address, trusted):
+            return
 
 
 def parse(text: str) -> Address | None:
@@ -71,5 +79,6 @@ def block(text: str) -> str:
     return f"{ipaddress.IPv6Address(int(address) >> 128 - prefix << 128 - prefix)}/{prefix}"
 
 
-def _within(address: Address, networks: tuple[Network, ...]) -> bool:
+def within(address: Address, networks: tuple[Network, ...]) -> bool:
+    """Whether an address is in one of the networks."""
     return any(address in network for network in networks)

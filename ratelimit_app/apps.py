@@ -12,6 +12,8 @@ class RateLimitAppConfig(AppConfig):
         from ratelimit_app import refresh
         from ratelimit_app.checks import register_checks
         from ratelimit_app.signals import policies_changed
+        from ratelimit_app.table_checks import register_table_checks
 
         register_checks()
+        register_table_checks()
         policies_changed.connect(refresh.changed, dispatch_uid="ratelimit_app")

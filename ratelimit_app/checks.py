@@ -32,8 +32,16 @@ _INSTEAD = (
 
 
 def register_checks() -> None:
-    for check in (check_settings, check_cache, check_keys, check_policies, check_middleware):
+    for check in (
+        check_settings,
+        check_cache,
+        check_keys,
+        check_policies,
+        check_middleware,
+        check_order,
+    ):
         register(check, TAG)
+    register(check_proxy, TAG, deploy=True)
 
 
 def check_settings(**kwargs: object) -> list[CheckMessage]:
@@ -143,6 +151,43 @@ def check_middleware(**kwargs: object) -> list[CheckMessage]:
             id="ratelimit_app.W002",
         )
     ]
+
+
+def check_order(**kwargs: object) -> list[CheckMessage]:
+    """Behind a cache middleware the limiter never hears of the pages that come from the cache."""
+    order = list(settings.MIDDLEWARE)
+    fetch = "django.middleware.cache.FetchFromCacheMiddleware"
+    cache = [each for each in (fetch, "django.middleware.cache.CacheMiddleware") if each in order]
+    if MIDDLEWARE not in order or not cache or order.index(MIDDLEWARE) < order.index(cache[0]):
+        return []
+    return [
+        Warning(
+            f"MIDDLEWARE lists {cache[0]} before {MIDDLEWARE}, so pages from the cache are not "
+            "counted.",
+            hint="List RateLimitMiddleware before the cache middleware.",
+            id="ratelimit_app.W003",
+        )
+    ]
+
+
+def check_proxy(**kwargs: object) -> list[CheckMessage]:
+    """A site that believes a proxy's headers elsewhere is behind one."""
+    behind = [name for name in ("SECURE_PROXY_SSL_HEADER", "USE_X_FORWARDED_HOST") if _is_set(name)]
+    if not behind or _conf().trusted_proxies:
+        return []
+    return [
+        Warning(
+            f"{behind[0]} says that the site is behind a proxy, and RATELIMIT['TRUSTED_PROXIES'] "
+            "is empty, so all clients may be counted as one: the proxy.",
+            hint="Name the proxy's network there, such as '10.0.0.0/8'; "
+            "manage.py ratelimit whoami shows what that does.",
+            id="ratelimit_app.W006",
+        )
+    ]
+
+
+def _is_set(name: str) -> bool:
+    return bool(getattr(settings, name, None))
 
 
 def _conf() -> Conf:

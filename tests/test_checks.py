@@ -210,8 +210,40 @@ def test_middleware_twice(settings):
     ]
 
 
-def test_ids_are_unique():
-    source = Path(checks.__file__).read_text()
-    ids = re.findall(r'id="(ratelimit_app\.[EW]\d{3})"', source)
-    known = ["E001", "E002", "E003", "E004", "E005", "E006", "W001", "W002"]
-    assert sorted(set(ids)) == [f"ratelimit_app.{each}" for each in known]
+def test_every_id_stands_in_the_docs_once():
+    root = Path(checks.__file__).parent
+    sources = [root / name for name in ("checks.py", "table_checks.py")]
+    used = {id for each in sources for id in re.findall(r"ratelimit_app\.[EW]\d{3}", each.read_text())}
+    page = (root.parent / "docs" / "checks.md").read_text()
+    assert re.findall(r"ratelimit_app\.[EW]\d{3}", page) == sorted(used)
+
+
+CACHE_MIDDLEWARE = "django.middleware.cache.FetchFromCacheMiddleware"
+OURS = "ratelimit_app.middleware.RateLimitMiddleware"
+
+
+@pytest.mark.parametrize(
+    ("middleware", "expected"),
+    [
+        ([OURS, CACHE_MIDDLEWARE], []),
+        ([CACHE_MIDDLEWARE, OURS], ["ratelimit_app.W003"]),
+        ([CACHE_MIDDLEWARE], []),
+    ],
+)
+def test_the_limiter_must_stand_before_the_cache(settings, middleware, expected):
+    settings.MIDDLEWARE = middleware
+    assert [each.id for each in checks.check_order()] == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "trusted", "expected"),
+    [
+        (None, [], []),
+        (("HTTP_X_FORWARDED_PROTO", "https"), [], ["ratelimit_app.W006"]),
+        (("HTTP_X_FORWARDED_PROTO", "https"), ["10.0.0.0/8"], []),
+    ],
+)
+def test_a_site_behind_a_proxy_must_name_it(settings, header, trusted, expected):
+    settings.SECURE_PROXY_SSL_HEADER = header
+    settings.RATELIMIT = {"TRUSTED_PROXIES": trusted}
+    assert [each.id for each in checks.check_proxy()] == expected

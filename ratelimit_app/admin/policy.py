@@ -6,9 +6,11 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
 from ratelimit_app.models import Policy
+from ratelimit_app.whoami import seen
 
 from .actions import enforce, shadow, switch_off
 from .forms import (
@@ -91,8 +93,17 @@ class PolicyAdmin(ModelAdmin):
             self.admin_site.admin_view(self.reset_view),
             name="ratelimit_app_policy_reset",
         )
+        whoami = path(
+            "whoami/", self.admin_site.admin_view(self.whoami_view), name="ratelimit_app_whoami"
+        )
         # First: the page of a policy takes whatever is left.
-        return [reset, *super().get_urls()]
+        return [reset, whoami, *super().get_urls()]
+
+    def whoami_view(self, request: HttpRequest) -> HttpResponse:
+        """For all staff: it shows them their own request and nothing else."""
+        context = {**self.admin_site.each_context(request), "title": "Who am I?"}
+        template = "admin/ratelimit_app/policy/whoami.html"
+        return TemplateResponse(request, template, {**context, "seen": seen(request)})
 
     def reset_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         if not self.has_reset_permission(request):

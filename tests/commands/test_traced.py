@@ -45,7 +45,7 @@ def test_async_has_the_same_clock(store):
         allowed = []
         for store.now in (5_000, 5_999, 6_000):
             allowed.append((await store.atake([take]))[0].allowed)
-        await store.clients.here().aclose()
+        await store.clients.here().hang_up()
         return allowed
 
     assert asyncio.run(both()) == [True, False, True]

@@ -1,0 +1,99 @@
+"""Checks of what views name against the table; run where a database may be asked (`migrate`,
+`check --database default`).
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from ratelimit_app import decorators, sources
+
+
+def register_table_checks() -> None:
+    register(check_named, Tags.database)
+
+
+def check_named(databases: Iterable[str] | None = None, **kwargs: object) -> list[CheckMessage]:
+    """Every slug that a view names must be in the table."""
+    if sources.alias() not in (databases or ()):
+        return []
+    try:
+        rows = {row["slug"]: row for row in sources.rows()}
+    except (DatabaseError, ImproperlyConfigured):
+        # Not migrated yet: the policies of the settings serve, and there is nothing to compare.
+        return []
+    views = dict(_by_views())
+    return [
+        *_unknown(sorted({*decorators.named, *views} - set(rows)), views),
+        *_costs(rows),
+        *_headers(rows),
+    ]
+
+
+def _unknown(slugs: list[str], views: dict[str, str]) -> Iterator[CheckMessage]:
+    for slug in slugs:
+        yield Error(
+            f"{views.get(slug, 'A view')} names the policy {slug!r}, which does not exist, so it "
+            "is not limited.",
+            hint="Add the policy in the admin, or correct the name.",
+            id="ratelimit_app.E007",
+        )
+
+
+def _costs(rows: dict[str, dict[str, Any]]) -> Iterator[CheckMessage]:
+    for slug, costs in sorted(decorators.named.items()):
+        row = rows.get(slug)
+        if row is None:
+            continue
+        given = {row["cost"] if cost is None else cost for cost in costs}
+        if row["path"]:
+            given.add(row["cost"])
+        if len(given) > 1:
+            yield Warning(
+                f"The policy {slug!r} is charged by several doors with different costs "
+                f"({', '.join(map(str, sorted(given)))}); on one request only the first counts.",
+                hint="Give the same cost everywhere, or use a policy for each.",
+                id="ratelimit_app.W004",
+            )
+
+
+def _headers(rows: dict[str, dict[str, Any]]) -> Iterator[CheckMessage]:
+    for slug, row in sorted(rows.items()):
+        if row["key"] == "header" and row["mode"] != "off":
+            yield Warning(
+                f"The policy {slug!r} counts by the header {row['key_name']}, which a client "
+                "chooses: all that do not send it share one bucket.",
+                hint="Count so only where the header is proven; silence this check then.",
+                id="ratelimit_app.W005",
+            )
+
+
+def _by_views() -> Iterator[tuple[str, str]]:
+    """Slugs named by views of Django REST Framework, with the view."""
+    if not getattr(settings, "ROOT_URLCONF", None):
+        return
+    patterns: list[URLPattern | URLResolver] = list(get_resolver().url_patterns)
+    while patterns:
+        pattern = patterns.pop()
+        if isinstance(pattern, URLResolver):
+            patterns += pattern.url_patterns
+            continue
+        view: Any = getattr(pattern.callback, "cls", None)
+        given = {
+            **{name: getattr(view, name, None) for name in ("throttle_policies", "throttle_scope")},
+            **getattr(pattern.callback, "initkwargs", {}),
+        }
+        if not any(each.__module__ == "ratelimit_app.drf" for each in _throttles(view)):
+            continue
+        scope = given["throttle_scope"]
+        for slug in (*(given["throttle_policies"] or ()), *((scope,) if scope else ())):
+            yield slug, f"{view.__module__}.{view.__qualname__}"
+
+
+def _throttles(view: Any) -> Iterable[type]:
+    return getattr(view, "throttle_classes", None) or ()

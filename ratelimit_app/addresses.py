@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 from django.http import HttpRequest
@@ -13,6 +14,8 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 #: How much of a forwarded header is read, from its right end: bytes and hops.
 _LONGEST, _HOPS = 4096, 50
+#: No address is longer, with brackets, port and scope id: anything else is not looked at.
+_REMEMBERED = 128
 _BRACKETED = re.compile(r"\[([^\]]*)\](?::\d+)?")
 _WITH_PORT = re.compile(r"([^:]*):\d+")
 
@@ -56,6 +59,11 @@ def parse(text: str) -> Address | None:
 
     An IPv4 address inside IPv6 (`::ffff:192.0.2.1`) is the IPv4 address.
     """
+    return _parse(text) if len(text) <= _REMEMBERED else None
+
+
+@lru_cache(maxsize=16_384)
+def _parse(text: str) -> Address | None:
     text = text.strip().strip('"')
     if found := _BRACKETED.fullmatch(text) or _WITH_PORT.fullmatch(text):
         text = found[1]
@@ -70,12 +78,16 @@ def parse(text: str) -> Address | None:
 
 def block(text: str) -> str:
     """What is counted as one client: an IPv4 address, or the IPv6 network of `IPV6_PREFIX`."""
+    return _block(text, conf().ipv6_prefix) if len(text) <= _REMEMBERED else text
+
+
+@lru_cache(maxsize=16_384)
+def _block(text: str, prefix: int) -> str:
     address = parse(text)
     if address is None:
         return text
     if address.version == 4:
         return str(address)
-    prefix = conf().ipv6_prefix
     return f"{ipaddress.IPv6Address(int(address) >> 128 - prefix << 128 - prefix)}/{prefix}"
 
 

@@ -5,7 +5,8 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest, HttpResponse
@@ -14,12 +15,18 @@ from . import limiter, refresh, responses
 from .conf import conf
 from .policies import CompiledPolicy, Snapshot, compiled
 from .rates import parse_rate
+from .scopes import DOORS, bound_to, owner_in, request_in, scope
 from .sources import DEFAULTS
 from .sparingly import Sparingly
 from .validators import key_problem, number_problems
 from .verdict import checked_cost
 
 V = TypeVar("V", bound=Callable[..., Any])
+#: Says what the view is called, once somebody asks.
+Named: TypeAlias = Callable[[], str]
+
+#: The slugs that views name and the costs they give, for the checks.
+named: dict[str, set[int | None]] = {}
 
 _unknown = Sparingly(logging.getLogger("ratelimit_app"))
 
@@ -31,7 +38,7 @@ class _Named:
     slug: str
     cost: int | None
 
-    def wanted(self, snapshot: Snapshot, _scope: str) -> list[tuple[CompiledPolicy, int]]:
+    def wanted(self, snapshot: Snapshot, _named: Named) -> list[tuple[CompiledPolicy, int]]:
         policy = snapshot.by_slug.get(self.slug)
         if policy is None:
             _unknown.warning("A view names the policy %r, which does not exist.", self.slug)
@@ -47,8 +54,8 @@ class _InCode:
     cost: int
     made: dict[str, CompiledPolicy]
 
-    def wanted(self, _snapshot: Snapshot, scope: str) -> list[tuple[CompiledPolicy, int]]:
-        name = self.fields["slug"] or scope
+    def wanted(self, _snapshot: Snapshot, named: Named) -> list[tuple[CompiledPolicy, int]]:
+        name = self.fields["slug"] or named()
         if name not in self.made:
             self.made[name] = compiled({**self.fields, "slug": name}, origin="code")
         return [(self.made[name], self.cost)]
@@ -75,10 +82,16 @@ def rate_limit(
     that two views never share a bucket by accident. `cost` is a whole number of units, 0 or more.
     Raises `ValueError` where the policy cannot be.
     """
+    if callable(policy):
+        raise TypeError("Write what is charged: @rate_limit('login'), or @rate_limit('5/m').")
+    if policy is not None and (limit, period) != (None, None):
+        raise ValueError(f"{policy!r} says how much already: leave out limit and period.")
     if policy is not None and "/" not in policy:
-        if (limit, period, burst) != (None, None, None):
-            raise ValueError(f"{policy!r} is a policy of the table; its numbers are edited there.")
+        more = (burst, key, key_name, algorithm, tuple(methods), on_error, name)
+        if more != (None, "ip", "", "gcra", (), "open", ""):
+            raise ValueError(f"{policy!r} is a policy of the table; edit the rest of it there.")
         door: _Named | _InCode = _Named(policy, None if cost is None else checked_cost(cost))
+        named.setdefault(policy, set()).add(door.cost)
     else:
         if policy is not None:
             limit, period = parse_rate(policy)
@@ -101,7 +114,7 @@ def rate_limit(
         }
         _validate(fields)
         door = _InCode(fields, checked_cost(1 if cost is None else cost), {})
-    return functools.partial(_decorate, door)
+    return partial(_decorate, door)
 
 
 def _validate(fields: dict[str, Any]) -> None:
@@ -122,92 +135,72 @@ def _validate(fields: dict[str, Any]) -> None:
 def _decorate(door: _Named | _InCode, view: Any) -> Any:
     if isinstance(view, type):
         # A class-based view: every method goes through dispatch.
-        inner: Any = view.dispatch  # type: ignore[attr-defined]
-        scope = f"{view.__module__}.{view.__qualname__}"
-        view.dispatch = _wrapped(door, inner, scope)  # type: ignore[attr-defined]
+        view.dispatch = _wrapped(door, view.dispatch, whole=True)  # type: ignore[attr-defined]
         return view
-    return _wrapped(door, view, _scope(view))
+    return _wrapped(door, view)
 
 
-def _wrapped(door: _Named | _InCode, view: Any, scope: str) -> Any:
-    async def arun(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        refusal = await _acharge(door, scope, request)
+def _wrapped(door: _Named | _InCode, view: Any, *, whole: bool = False) -> Any:
+    bound = bound_to(view)
+
+    def named(args: tuple[Any, ...]) -> Named:
+        return lambda: scope(view, owner_in(args) if bound is None else bound, whole=whole)
+
+    async def arun(*args: Any, **kwargs: Any) -> Any:
+        request = request_in(args)
+        refusal = await _acharge(door, named(args), request)
         if refusal is not None:
             return refusal
         return responses.stamped(request, await view(*args, **kwargs))
 
     @functools.wraps(view)
     def run(*args: Any, **kwargs: Any) -> Any:
-        request = _request(args)
-        if _is_async(view, args):
-            return arun(request, *args, **kwargs)
-        refusal = _charge(door, scope, request)
+        owner = owner_in(args) if bound is None else bound
+        # Of a class of async views dispatch is a sync function, and answers with a coroutine.
+        if getattr(type(owner), "view_is_async", False):
+            return arun(*args, **kwargs)
+        request = request_in(args)
+        refusal = _charge(door, named(args), request)
         if refusal is not None:
             return refusal
         return responses.stamped(request, view(*args, **kwargs))
 
-    if iscoroutinefunction(view):
+    @functools.wraps(view)
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return await arun(*args, **kwargs)
 
-        @functools.wraps(view)
-        async def wrapper(*args: Any, **kwargs: Any) -> Any:
-            return await arun(_request(args), *args, **kwargs)
-
-        return wrapper
-    return run
+    found = wrapper if iscoroutinefunction(view) else run
+    if isinstance(door, _InCode) and not door.fields["slug"]:
+        setattr(found, DOORS, getattr(view, DOORS, 0) + 1)
+    return found
 
 
-def _charge(door: _Named | _InCode, scope: str, request: HttpRequest) -> HttpResponse | None:
+def _charge(door: _Named | _InCode, named: Named, request: HttpRequest) -> HttpResponse | None:
     """A refusal, or None: the view may run."""
     if not conf().enabled:
         return None
     try:
-        wanted = _covering(door.wanted(refresh.keeper.current(), scope), request)
+        wanted = _covering(door.wanted(refresh.keeper.current(), named), request)
         verdict = limiter.check(request, wanted)
     except Exception as error:
         return responses.broken(request, error)
     return None if verdict.allowed else responses.refuse(request, verdict)
 
 
-async def _acharge(door: _Named | _InCode, scope: str, request: HttpRequest) -> HttpResponse | None:
+async def _acharge(
+    door: _Named | _InCode, named: Named, request: HttpRequest
+) -> HttpResponse | None:
     if not conf().enabled:
         return None
     try:
-        wanted = _covering(door.wanted(await refresh.keeper.acurrent(), scope), request)
+        wanted = _covering(door.wanted(await refresh.keeper.acurrent(), named), request)
         verdict = await limiter.acheck(request, wanted)
     except Exception as error:
-        return responses.broken(request, error)
-    return None if verdict.allowed else responses.refuse(request, verdict)
+        return await responses.abroken(request, error)
+    return None if verdict.allowed else await responses.arefuse(request, verdict)
 
 
 def _covering(
     wanted: list[tuple[CompiledPolicy, int]], request: HttpRequest
 ) -> list[tuple[CompiledPolicy, int]]:
     return [each for each in wanted if each[0].covers(request.method or "")]
-
-
-def _request(args: tuple[Any, ...]) -> HttpRequest:
-    """The request among a view's arguments: the first of a function, the second of a method."""
-    for each in args[:2]:
-        request = getattr(each, "_request", each)
-        if isinstance(request, HttpRequest):
-            return request
-    raise TypeError("@rate_limit found no request; decorate a view, or use limiter.take.")
-
-
-def _is_async(view: Any, args: tuple[Any, ...]) -> bool:
-    """Whether a sync function answers with a coroutine: dispatch of a class of async views."""
-    owner = getattr(_bound(view), "__self__", None) or (args[0] if args else None)
-    return bool(getattr(type(owner), "view_is_async", False))
-
-
-def _scope(view: Any) -> str:
-    """What a view is called; of a bound method (`method_decorator`), the class that it runs for."""
-    owner = getattr(_bound(view), "__self__", None)
-    if owner is None:
-        return f"{view.__module__}.{view.__qualname__}"
-    return f"{type(owner).__module__}.{type(owner).__qualname__}.{view.__name__}"
-
-
-def _bound(view: Any) -> Any:
-    """`method_decorator` hands a partial of the bound method."""
-    return getattr(view, "func", view)

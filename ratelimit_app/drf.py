@@ -46,17 +46,19 @@ class PolicyThrottle(BaseThrottle):
             return True
         http: HttpRequest = request._request
         try:
-            # DRF knows users that Django's middleware does not, by token for one.
-            http._ratelimit_user = request.user  # type: ignore[attr-defined]
+            # DRF finds users that Django's middleware does not, by token for one; once asked, it
+            # tells Django's request.
+            _ = request.user
             verdict = limiter.check(http, _wanted(refresh.keeper.current(), http, view))
         except APIException:
             # Wrong credentials are DRF's to answer.
             raise
         except Exception as error:
             if responses.broken(http, error) is not None:
+                _stamp(view, http, responses.FAULT)
                 raise TemporarilyUnavailable from error
             return True
-        _stamp(view, verdict)
+        _stamp(view, http, verdict)
         if verdict.status == 503:
             raise TemporarilyUnavailable
         self._wait = verdict.retry_after
@@ -85,10 +87,23 @@ def _wanted(
     return found + [(policy, policy.cost) for policy in matching]
 
 
-def _stamp(view: Any, verdict: Verdict) -> None:
-    """DRF puts a view's default headers on whatever the view answers, refusals too."""
-    given = getattr(view, "headers", None)
-    if isinstance(given, dict):
-        more = {} if verdict.allowed else responses.refusal_headers(verdict)
-        more.pop("Retry-After", None)
-        view.headers = {**given, **responses.headers(verdict), **more}
+def _stamp(view: Any, request: HttpRequest, verdict: Verdict) -> None:
+    """Put the headers on whatever the view answers, refusals too.
+
+    By DRF's `view.headers` a cache would keep them, and show one client's numbers to another.
+    """
+    finalize = getattr(view, "finalize_response", None)
+    if finalize is None:
+        return
+
+    def finalized(*args: Any, **kwargs: Any) -> Any:
+        response = responses.stamped(request, finalize(*args, **kwargs))
+        if not verdict.allowed:
+            more = responses.refusal_headers(verdict)
+            response["Cache-Control"] = more.pop("Cache-Control")
+            for name, value in more.items():
+                # DRF's own may be longer, for another throttle's sake.
+                response.setdefault(name, value)
+        return response
+
+    view.finalize_response = finalized

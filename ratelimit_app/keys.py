@@ -4,10 +4,13 @@ An identity is a tuple of texts. None means that the policy does not apply to th
 """
 
 import hashlib
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
+from asgiref.sync import iscoroutinefunction
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
@@ -18,31 +21,44 @@ from .conf import conf
 
 Identity: TypeAlias = tuple[str, ...]
 
+log = logging.getLogger("ratelimit_app")
+_said: set[str] = set()
+
 _salt = b""
 
 #: 15 bytes: 20 characters of Base64 without padding, and no more memory than 48 bytes in Python.
 DIGEST_SIZE = 15
+#: Up to this many characters of an identity its digest is remembered: a header may be long.
+_REMEMBERED = 128
 
 
 class Key(NamedTuple):
     """A kind of key: who a request is, and what a value given by hand means.
 
-    Both also get the policy's `key_name`.
+    Both also get the policy's `key_name`. `aload` fetches what `of` needs without blocking the
+    event loop.
     """
 
     of: Callable[[HttpRequest, str], Identity | None]
     given: Callable[[str, str], Identity]
-    needs_user: bool = False
+    aload: Callable[[HttpRequest], Awaitable[None]] | None = None
     needs_value: bool = True
 
 
 def digest(identity: Identity) -> bytes:
     """A keyed hash (BLAKE2b, RFC 7693) of the parts, each with its length: none run together."""
+    if sum(map(len, identity)) > _REMEMBERED:
+        return _digest.__wrapped__(identity, conf().secret, _salt)
+    return _digest(identity, conf().secret, _salt)
+
+
+@lru_cache(maxsize=16_384)
+def _digest(identity: Identity, secret: bytes, salt: bytes) -> bytes:
     text = "".join([f"{len(part)}:{part}" for part in identity])
     return hashlib.blake2b(
         text.encode("utf-8", "surrogatepass"),
-        key=conf().secret,
-        salt=_salt,
+        key=secret,
+        salt=salt,
         digest_size=DIGEST_SIZE,
     ).digest()
 
@@ -61,7 +77,13 @@ def tag(*parts: str) -> bytes:
 
 def by_ip(request: HttpRequest, _name: str) -> Identity:
     """The client's address; all clients without one (a Unix socket) share a bucket."""
-    return ("ip", block(client_address(request)))
+    address = client_address(request)
+    if not address:
+        _warn_once(
+            "The server gives no address of a client (does it listen on a Unix socket?), so all "
+            "such clients share one bucket: let it listen on a port, or count by another key."
+        )
+    return ("ip", block(address))
 
 
 def by_user(request: HttpRequest, _name: str) -> Identity | None:
@@ -77,13 +99,19 @@ def by_user_or_ip(request: HttpRequest, name: str) -> Identity:
 
 def by_session(request: HttpRequest, name: str) -> Identity:
     """The session; a client without one by address, or it would go free by dropping its cookie."""
-    key = getattr(getattr(request, "session", None), "session_key", None)
-    return ("session", key) if key else by_ip(request, name)
+    session: Any = getattr(request, "session", None)
+    # The key is what the cookie says; behind one that is invented there is nothing to load.
+    if session is not None and session.session_key and session.keys():
+        return ("session", session.session_key)
+    return by_ip(request, name)
 
 
 def by_header(request: HttpRequest, name: str) -> Identity:
     """The value of a header; all clients that do not send it share a bucket."""
-    return ("header", name.lower(), request.headers.get(name, ""))
+    value = request.headers.get(name, "")
+    if not value:
+        _warn_once(f"Some clients send no header {name}; all of them share one bucket.")
+    return ("header", name.lower(), value)
 
 
 def by_all(_request: HttpRequest, _name: str) -> Identity:
@@ -102,20 +130,40 @@ def function(name: str) -> Callable[[HttpRequest], object]:
     found: Any = import_string(conf().keys.get(name, name))
     if not callable(found):
         raise ImproperlyConfigured(f"The key function {name!r} cannot be called; give a function.")
+    if iscoroutinefunction(found):
+        raise ImproperlyConfigured(f"The key function {name!r} is async; give one that is not.")
     return found  # type: ignore[no-any-return]
 
 
 def user_of(request: HttpRequest) -> Any:
-    """The user a door has found, or the request's own."""
-    found = getattr(request, "_ratelimit_user", None)
-    return found or getattr(request, "user", None) or AnonymousUser()
+    """The request's user: what it stands for, if `aload_user` has found out already."""
+    user = getattr(request, "user", None)
+    lazy, found = getattr(request, "_ratelimit_user", (None, None))
+    if user is None:
+        return found or AnonymousUser()
+    # Who logs in, or is found by a token, is another user from then on.
+    return found if found is not None and user is lazy else user
 
 
 async def aload_user(request: HttpRequest) -> None:
     """Find the user without blocking the event loop, for `user_of` to use."""
     auser = getattr(request, "auser", None)
     if auser is not None:
-        request._ratelimit_user = await auser()  # type: ignore[attr-defined]
+        user = getattr(request, "user", None)
+        request._ratelimit_user = user, await auser()  # type: ignore[attr-defined]
+
+
+async def aload_session(request: HttpRequest) -> None:
+    """Load the session without blocking the event loop; `by_session` finds it loaded."""
+    session: Any = getattr(request, "session", None)
+    if session is not None and session.session_key:
+        await session.akeys()
+
+
+def _warn_once(text: str) -> None:
+    if text not in _said:
+        _said.add(text)
+        log.warning(text)
 
 
 def _ip_given(value: str, _name: str) -> Identity:
@@ -129,9 +177,9 @@ def _user_or_ip_given(value: str, name: str) -> Identity:
 
 KEYS: dict[str, Key] = {
     "ip": Key(by_ip, _ip_given),
-    "user": Key(by_user, lambda value, _name: ("user", value), needs_user=True),
-    "user_or_ip": Key(by_user_or_ip, _user_or_ip_given, needs_user=True),
-    "session": Key(by_session, lambda value, _name: ("session", value)),
+    "user": Key(by_user, lambda value, _name: ("user", value), aload_user),
+    "user_or_ip": Key(by_user_or_ip, _user_or_ip_given, aload_user),
+    "session": Key(by_session, lambda value, _name: ("session", value), aload_session),
     "header": Key(by_header, lambda value, name: ("header", name.lower(), value)),
     "global": Key(by_all, lambda _value, _name: ("global",), needs_value=False),
     "function": Key(by_function, lambda value, name: ("function", name, value)),

@@ -4,23 +4,22 @@ Without a request (tasks, scripts, sockets) use `take`, `peek` and `reset`, or t
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest
 
-from . import refresh, stores
+from . import outage, refresh, stores
 from .algorithms import Decision
 from .conf import conf
-from .keys import aload_user, digest
+from .keys import digest
 from .policies import CompiledPolicy, Snapshot
-from .sparingly import Sparingly
 from .stores import Take, Unavailable
 from .verdict import Entry, Verdict, checked_cost, failed, in_mode, nothing, unlimited, verdict
 
 log = logging.getLogger("ratelimit_app")
-_outage = Sparingly(log)
 
 
 class UnknownPolicy(LookupError):
@@ -51,22 +50,26 @@ def check(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) ->
     try:
         decisions = stores.current().take(plan.takes)
     except Unavailable as error:
-        decisions = _unanswered(plan.asked, error)
+        decisions = outage.decide(plan.asked, plan.takes, error)
     return _conclude(request, plan, decisions)
 
 
 async def acheck(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) -> Verdict:
     """`check`, without blocking the event loop."""
     wanted = list(wanted)
-    if any(policy.key.needs_user for policy, _ in wanted):
-        await aload_user(request)
-    plan = _plan(request, wanted)
+    faults: dict[object, Exception] = {}
+    for aload in {policy.key.aload for policy, _ in wanted if policy.key.aload}:
+        try:
+            await aload(request)
+        except Exception as error:
+            faults[aload] = error
+    plan = _plan(request, wanted, faults)
     if plan.settled:
         return _conclude(request, plan, [])
     try:
         decisions = await stores.current().atake(plan.takes)
     except Unavailable as error:
-        decisions = _unanswered(plan.asked, error)
+        decisions = outage.decide(plan.asked, plan.takes, error)
     return _conclude(request, plan, decisions)
 
 
@@ -122,7 +125,12 @@ def by_slug(slug: str, snapshot: Snapshot) -> CompiledPolicy:
     return found
 
 
-def _plan(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) -> _Plan:
+def _plan(
+    request: HttpRequest,
+    wanted: Iterable[tuple[CompiledPolicy, int]],
+    faults: Mapping[object, Exception] = MappingProxyType({}),
+) -> _Plan:
+    """`faults` are those of the keys' `aload`: they are the faults of the keys that need it."""
     before: Verdict | None = getattr(request, "rate_limit", None)
     charged = {entry.policy.quota.tag for entry in before.entries} if before else set()
     plan = _Plan([], [], [])
@@ -134,6 +142,8 @@ def _plan(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) ->
         charged.add(quota.tag)
         who = (policy.key.of, policy.key_name)
         try:
+            if fault := faults.get(policy.key.aload):
+                raise fault
             if who not in digests:
                 identity = policy.key.of(request, policy.key_name)
                 digests[who] = None if identity is None else digest(identity)
@@ -156,7 +166,8 @@ def _plan(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) ->
 def _conclude(request: HttpRequest, plan: _Plan, decisions: Sequence[Decision]) -> Verdict:
     answered = map(Entry, plan.asked, decisions)
     found = verdict(getattr(request, "rate_limit", None), [*plan.known, *answered])
-    request.rate_limit = found  # type: ignore[attr-defined]
+    if found.entries:
+        request.rate_limit = found  # type: ignore[attr-defined]
     return found
 
 
@@ -167,7 +178,7 @@ def _decide(policy: CompiledPolicy, key: object, cost: int, *, spend: bool) -> D
     try:
         (decision,) = stores.current().take([asked], spend=spend)
     except Unavailable as error:
-        (decision,) = _unanswered([policy], error)
+        (decision,) = outage.decide([policy], [asked], error, spend=spend)
     return in_mode(policy, decision)
 
 
@@ -178,7 +189,7 @@ async def _adecide(policy: CompiledPolicy, key: object, cost: int, *, spend: boo
     try:
         (decision,) = await stores.current().atake([asked], spend=spend)
     except Unavailable as error:
-        (decision,) = _unanswered([policy], error)
+        (decision,) = outage.decide([policy], [asked], error, spend=spend)
     return in_mode(policy, decision)
 
 
@@ -196,8 +207,3 @@ def _known(policy: CompiledPolicy, cost: int) -> Decision | None:
     if not policy.quota.limit.limit:
         return in_mode(policy, nothing(policy, cost))
     return None
-
-
-def _unanswered(policies: Sequence[CompiledPolicy], error: Unavailable) -> list[Decision]:
-    _outage.warning("The store did not answer (%s); policies decide by their on_error.", error)
-    return [failed(policy) for policy in policies]

@@ -18,9 +18,9 @@ GetResponse: TypeAlias = Callable[[HttpRequest], HttpResponseBase | Awaitable[Ht
 class RateLimitMiddleware:
     """Decides once, on the view that really runs; sync and async without a hop between threads.
 
-    A request that reaches no view (a 404, or a page from a cache further in) is charged after its
-    response, which a refusal replaces. A redirect of the framework's own is not charged: the
-    client comes back for the real thing.
+    A request that reaches no view (a 404, a page from a cache further in, a failed CSRF check) is
+    charged after its response, which a refusal replaces. A redirect of the framework's own is not
+    charged: the client comes back for the real thing.
     """
 
     sync_capable = async_capable = True
@@ -53,6 +53,7 @@ class RateLimitMiddleware:
 
     def _decide(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
         """A refusal, or None: the request may go on. The arguments are those of process_view."""
+        request._ratelimit_decided = True  # type: ignore[attr-defined]
         if not conf().enabled:
             return None
         try:
@@ -63,14 +64,17 @@ class RateLimitMiddleware:
         return None if verdict is None or verdict.allowed else responses.refuse(request, verdict)
 
     async def _adecide(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
+        request._ratelimit_decided = True  # type: ignore[attr-defined]
         if not conf().enabled:
             return None
         try:
             wanted = _wanted(await refresh.keeper.acurrent(), request)
             verdict = await limiter.acheck(request, wanted) if wanted else None
         except Exception as error:
-            return responses.broken(request, error)
-        return None if verdict is None or verdict.allowed else responses.refuse(request, verdict)
+            return await responses.abroken(request, error)
+        if verdict is None or verdict.allowed:
+            return None
+        return await responses.arefuse(request, verdict)
 
 
 def _wanted(snapshot: Snapshot, request: HttpRequest) -> list[tuple[CompiledPolicy, int]]:
@@ -81,8 +85,8 @@ def _wanted(snapshot: Snapshot, request: HttpRequest) -> list[tuple[CompiledPoli
 
 
 def _is_uncharged(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Whether no view was called, and so no process_view."""
-    if request.resolver_match is not None or not conf().enabled:
+    """Whether no view was reached: there is none, or a middleware answered first (CSRF, say)."""
+    if hasattr(request, "_ratelimit_decided"):
         return False
     status = response.status_code
     if status == 404:

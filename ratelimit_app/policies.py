@@ -62,7 +62,8 @@ def compiled(fields: Mapping[str, Any], *, origin: str = "row") -> CompiledPolic
         burst = int(fields["burst"])
     if limit < 0 or burst < 0 or int(fields["cost"]) < 1:
         raise ValueError(f"limit {limit}, burst {burst} and cost {fields['cost']} cannot be")
-    period = int(Decimal(fields["period"]) * 1000)
+    # By its digits as written: 0.29 is not the double next to it.
+    period = int(Decimal(str(fields["period"])) * 1000)
     if period < 1:
         raise ValueError(f"period {fields['period']} is below a millisecond")
     slug = fields["slug"]
@@ -84,7 +85,7 @@ def compiled(fields: Mapping[str, Any], *, origin: str = "row") -> CompiledPolic
 class Snapshot:
     """All policies of one moment. One bad row is logged and left out; the others hold."""
 
-    __slots__ = ("_index", "by_slug")
+    __slots__ = ("_index", "by_slug", "counts_processes")
 
     def __init__(self, rows: Iterable[Mapping[str, Any]], *, strict: bool = False) -> None:
         self.by_slug: dict[str, CompiledPolicy] = {}
@@ -105,6 +106,8 @@ class Snapshot:
             self.by_slug[policy.slug] = policy
             if policy.path and policy.mode != "off":
                 self._index.add(policy.path, policy)
+        #: Whether a policy needs to know how many processes there are, should the store fail.
+        self.counts_processes = any(each.on_error == "local" for each in self.by_slug.values())
 
     def matching(self, method: str, path: str, view_name: str | None) -> list[CompiledPolicy]:
         """The policies that apply to a request by its path or its view, by slug.

@@ -8,21 +8,20 @@ snapshot; the first one of a process loads it.
 
 import logging
 import os
-import sys
 import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext, suppress
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, InterfaceError, connections, transaction
 
-from . import keys, sources, stores
+from . import keys, sources, stores, testrun
 from .conf import conf
 from .policies import Snapshot
+from .stores.base import BEAT
 from .stores.memory import MemoryStore
 
 log = logging.getLogger("ratelimit_app")
@@ -46,6 +45,7 @@ class Keeper:
         self._stale = False
         self._overdue = self._loaded = self._not_before = float("-inf")
         self._back_off = _BACK_OFF
+        self._next_beat = 0.0
 
     def current(self) -> Snapshot:
         """The snapshot; loads it if there is none, in the caller's thread."""
@@ -97,9 +97,7 @@ class Keeper:
         if not self._lock.acquire(blocking=self.snapshot is None):
             return
         try:
-            now = time.monotonic()
-            if now >= self._not_before:
-                self._look(now)
+            self._look(time.monotonic())
             self._overdue = time.monotonic() + max(1, 2 * conf().refresh)
         finally:
             self._lock.release()
@@ -110,25 +108,23 @@ class Keeper:
             shared = token is not None
         except stores.Unavailable:
             token, shared = self._seen, True
+        # A new token ends the pause after a failure: whoever left it has just reached the database.
+        if now < self._not_before and (not shared or token == self._seen):
+            return
         try:
-            if not shared:
-                token = sources.fingerprint()
-            due = self._stale or token != self._seen or now - self._loaded >= conf().reload
-            if self.snapshot is None or due:
-                self._stale = False
-                self.snapshot = Snapshot(self._rows())
-                self._loaded = now
-            self._seen, self._back_off = token, _BACK_OFF
+            with _savepoint() as inside:
+                if not shared:
+                    token = sources.fingerprint()
+                due = self._stale or token != self._seen or now - self._loaded >= conf().reload
+                if self.snapshot is None or due:
+                    # What the caller's transaction has written may be rolled back yet: look again.
+                    self._stale = inside
+                    self.snapshot = Snapshot(sources.rows())
+                    self._loaded = now
+            self._back_off, self._not_before = _BACK_OFF, float("-inf")
         except _FAULTS as error:
             self._failed(error)
-
-    def _rows(self) -> list[dict[str, Any]]:
-        """The table; a failure inside the caller's transaction must not break it."""
-        connection = connections[sources.alias()]
-        if not connection.in_atomic_block:
-            return sources.rows()
-        with transaction.atomic(using=sources.alias()):
-            return sources.rows()
+        self._seen = token
 
     def _failed(self, error: Exception) -> None:
         """Keep the last good snapshot; without one serve the policies of the settings."""
@@ -139,26 +135,28 @@ class Keeper:
         if self.snapshot is None:
             kept = "the policies of RATELIMIT['POLICIES'] are used"
             self.snapshot = Snapshot(sources.from_settings())
-        reason = type(error).__name__
-        log.warning("The policies could not be read (%s: %s); %s.", reason, error, kept)
+        # One line, whatever the database adds to it.
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        log.warning("The policies could not be read (%s); %s.", reason, kept)
 
     def _fresh(self) -> bool:
-        if testing():
-            return self.snapshot is not None and self._scope == _scope()
+        if testrun.is_on():
+            return self.snapshot is not None and self._scope == testrun.transactions()
         if self._thread is None:
             self._start()
         # The thread may be held up, or may never run at all (uWSGI without threads).
         return self.snapshot is not None and time.monotonic() < self._overdue
 
     def _look_here(self) -> None:
-        if testing():
+        if testrun.is_on():
             # A test's transaction is seen by its own thread alone, and is rolled back unannounced.
-            scope = _scope()
+            scope = testrun.transactions()
             if scope != self._scope:
                 self._scope = scope
                 keys.freshen()
             self.forget()
-        self.look()
+        with sources.borrowed():
+            self.look()
 
     def _start(self) -> None:
         with self._lock:
@@ -172,38 +170,42 @@ class Keeper:
             self._wake.wait(pause)
             self._wake.clear()
             try:
-                pause = conf().refresh
+                pause, loaded = conf().refresh, self._loaded
                 self.look()
                 store = stores.current()
+                self._beat(store)
                 if isinstance(store, MemoryStore):
                     store.sweep()
-                else:
-                    # Only a store that is not shared asks the database often.
+                # A store that is not shared asks the database often, by one connection, but not
+                # for longer than from load to load: it may be broken, or lead to a file that went.
+                if not isinstance(store, MemoryStore) or self._stale or self._loaded != loaded:
                     sources.hang_up()
             except Exception:
                 log.exception("The policies could not be refreshed; the next try follows.")
 
+    def _beat(self, store: stores.Store) -> None:
+        """Only where a policy needs it: a beat is a write."""
+        if self.snapshot is None or not self.snapshot.counts_processes:
+            return
+        if (now := time.monotonic()) >= self._next_beat:
+            self._next_beat = now + BEAT
+            with suppress(stores.Unavailable):
+                store.beat()
 
-def testing() -> bool:
-    """Whether a test runner has set up its environment in this process."""
-    utils = sys.modules.get("django.test.utils")
-    return utils is not None and hasattr(utils._TestState, "saved_data")
+
+@contextmanager
+def _savepoint() -> Iterator[bool]:
+    """Whether the caller has a transaction; if so, a failure inside the block does not break it."""
+    inside = connections[sources.alias()].in_atomic_block
+    with transaction.atomic(using=sources.alias()) if inside else nullcontext():
+        yield inside
 
 
 def changed(*, using: str, **_: object) -> None:
     """Receives `policies_changed`: others are told after the commit, and never if none comes."""
-    if testing():
+    if testrun.is_on():
         keeper.forget()
     transaction.on_commit(keeper.committed, using=using)
-
-
-def _scope() -> object:
-    """The transactions of the running test case."""
-    return [
-        block
-        for block in connections[sources.alias()].atomic_blocks
-        if getattr(block, "_from_testcase", False)
-    ]
 
 
 def _after_fork() -> None:

@@ -3,13 +3,18 @@
 import logging
 import math
 from collections.abc import Sequence
+from typing import TypeVar
 
+from asgiref.sync import sync_to_async
+from django.core.exceptions import SynchronousOnlyOperation
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase, ResponseHeaders
 from django.template.loader import render_to_string
 
 from .conf import conf
 from .verdict import Entry, Verdict
+
+R = TypeVar("R")
 
 log = logging.getLogger("ratelimit_app")
 
@@ -24,13 +29,18 @@ _OURS = frozenset(
         "X-RateLimit-Reset",
     }
 )
+#: What a fault of our own means where `ON_ERROR` is closed.
+FAULT = Verdict(503, ())
 _TITLES = {429: "Too many requests", 503: "Temporarily not available"}
 
 
-def stamped(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    """The response with the headers of the verdict on the request, if there is one."""
+def stamped(request: HttpRequest, response: R) -> R:
+    """The response with the headers of the verdict on the request, if there is one.
+
+    What is no response (some frameworks make theirs of what a view returns) is left alone.
+    """
     verdict: Verdict | None = getattr(request, "rate_limit", None)
-    if verdict is not None:
+    if verdict is not None and isinstance(response, HttpResponseBase):
         _stamp(response, verdict)
     return response
 
@@ -64,19 +74,36 @@ def refuse(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 
     JSON (RFC 9457) unless the client prefers HTML. It says nothing of who was counted.
     """
-    response = _page(request, verdict) if _wants_html(request) else _problem(verdict)
+    return _refusal(_body(request, verdict), verdict)
+
+
+async def arefuse(request: HttpRequest, verdict: Verdict) -> HttpResponse:
+    """`refuse` on the event loop; only a page that asks the database is rendered in a thread."""
+    try:
+        return _refusal(_body(request, verdict, passing=(SynchronousOnlyOperation,)), verdict)
+    except SynchronousOnlyOperation:
+        return await sync_to_async(refuse)(request, verdict)
+
+
+def broken(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    """What a fault of our own means for a request: `RATELIMIT["ON_ERROR"]`, and never a 500."""
+    log.error("Rate limiting failed for %s.", request.path, exc_info=error)
+    return refuse(request, FAULT) if conf().on_error == "closed" else None
+
+
+async def abroken(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    """`broken`, on the event loop."""
+    log.error("Rate limiting failed for %s.", request.path, exc_info=error)
+    return await arefuse(request, FAULT) if conf().on_error == "closed" else None
+
+
+def _refusal(response: HttpResponse, verdict: Verdict) -> HttpResponse:
     for name, value in refusal_headers(verdict).items():
         response[name] = value
     # Django would log each refusal as a warning: under attack, one line a request.
     response._has_been_logged = True  # type: ignore[attr-defined]
     _stamp(response, verdict)
     return response
-
-
-def broken(request: HttpRequest, error: Exception) -> HttpResponse | None:
-    """What a fault of our own means for a request: `RATELIMIT["ON_ERROR"]`, and never a 500."""
-    log.error("Rate limiting failed for %s.", request.path, exc_info=error)
-    return refuse(request, Verdict(503, ())) if conf().on_error == "closed" else None
 
 
 class _Unstored(ResponseHeaders):
@@ -137,17 +164,28 @@ def _wants_html(request: HttpRequest) -> bool:
     return request.get_preferred_type([*_JSON, "text/html"]) == "text/html"
 
 
+def _body(
+    request: HttpRequest, verdict: Verdict, passing: tuple[type[Exception], ...] = ()
+) -> HttpResponse:
+    """Problem or page; errors of the page's template are logged, save those to be passed on."""
+    if not _wants_html(request):
+        return _problem(verdict)
+    try:
+        return _page(request, verdict)
+    except passing:
+        raise
+    except Exception:
+        log.exception("The template 429.html failed; JSON is sent instead.")
+        return _problem(verdict)
+
+
 def _page(request: HttpRequest, verdict: Verdict) -> HttpResponse:
     wait = verdict.retry_after
     values = {
         "title": _TITLES[verdict.status],
         "retry_after": None if wait is None else max(1, math.ceil(wait)),
     }
-    try:
-        page = render_to_string("429.html", values, request=request)
-    except Exception:
-        log.exception("The template 429.html failed; JSON is sent instead.")
-        return _problem(verdict)
+    page = render_to_string("429.html", values, request=request)
     return HttpResponse(page, status=verdict.status)
 
 

@@ -1,6 +1,7 @@
 """Where policies are read from: the table in one query, or the settings while there is no table."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from django.apps import apps
@@ -65,6 +66,18 @@ def alias() -> str:
 
 def _table() -> Any:
     return apps.get_model("ratelimit_app", "Policy").objects.using(alias())
+
+
+@contextmanager
+def borrowed() -> Iterator[None]:
+    """Leaves this thread's connection as it was, open or not: a fork must not inherit ours."""
+    connection = connections[alias()]
+    was_open = connection.connection is not None
+    try:
+        yield
+    finally:
+        if not was_open:
+            connection.close()
 
 
 def hang_up() -> None:

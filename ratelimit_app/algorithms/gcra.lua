@@ -22,6 +22,7 @@ return function(state, rate, period, burst, cost, now)
     return cost > 0 and instant(after), true, math.floor((full - after) / period), 0, math.ceil(after / rate)
   end
   local mended = beyond and instant(debt)
-  local wait = cost > burst and -1 or math.ceil((debt + cost * period - full) / rate)
+  -- In this order: the sum of both could pass 2^53.
+  local wait = cost > burst and -1 or math.ceil((debt - (full - cost * period)) / rate)
   return mended, false, math.floor((full - debt) / period), wait, math.ceil(debt / rate)
 end

@@ -17,14 +17,20 @@ def take(state: int | None, limit: Limit, cost: int, now: int, /) -> Taken:
     full = burst * period
     debt, beyond = 0, False
     if state is not None:
-        # A fraction from before an edit may be too large for the new limit.
-        debt = max(0, ((state >> _FRACTION) - now) * rate + min(state & _MASK, rate - 1))
-        if debt > full:
+        fraction = state & _MASK
+        if fraction >= rate:
+            # From before an edit, too large for the new limit.
+            fraction = rate - 1
+        debt = ((state >> _FRACTION) - now) * rate + fraction
+        if debt < 0:
+            debt = 0
+        elif debt > full:
             debt, beyond = full, True
     after = debt + cost * period
     if after <= full:
-        spent = now + after // rate << _FRACTION | after % rate if cost else None
-        return spent, True, (full - after) // period, 0, -(after // -rate)
+        ahead, fraction = divmod(after, rate)
+        spent = now + ahead << _FRACTION | fraction if cost else None
+        return spent, True, (full - after) // period, 0, ahead + (fraction > 0)
     mended = now + debt // rate << _FRACTION | debt % rate if beyond else None
     wait = NEVER if cost > burst else -((after - full) // -rate)
     return mended, False, (full - debt) // period, wait, -(debt // -rate)

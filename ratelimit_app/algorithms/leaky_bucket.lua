@@ -22,6 +22,7 @@ return function(state, leak, period, burst, cost, now)
     return spent, true, rest - cost, 0, math.ceil(level / leak)
   end
   local mended = ahead and struct.pack('>I7I7I7', level, period, now)
-  local wait = cost > burst and -1 or math.ceil((level + cost * period - brim) / leak)
+  -- In this order: the sum of both could pass 2^53.
+  local wait = cost > burst and -1 or math.ceil((level - (brim - cost * period)) / leak)
   return mended, false, rest, wait, math.ceil(level / leak)
 end

@@ -10,12 +10,13 @@ end
 return function(state, most, period, burst, cost, now)
   local opened = now - now % period
   local left = opened + period - now
-  local previous, current, ahead = 0, 0, false
+  local begun, previous, current, ahead = opened, 0, 0, false
   if state and #state == 21 then
     local start, before, counted = struct.unpack('>I7I7I7', state)
     ahead = start > now
     if start >= opened then
       previous, current = math.min(before, most), math.min(counted, most)
+      if not ahead then begun = start end
     elseif start >= opened - period then
       previous = math.min(counted, most)
     end
@@ -23,10 +24,10 @@ return function(state, most, period, burst, cost, now)
   local used = math.floor(previous * left / period) + current
   if cost == 0 or used + cost <= most then
     current = current + cost
-    local spent = cost > 0 and struct.pack('>I7I7I7', opened, previous, current)
+    local spent = cost > 0 and struct.pack('>I7I7I7', begun, previous, current)
     return spent, true, math.max(0, most - used - cost), 0, wait(previous, current, left, period, 0)
   end
-  local mended = ahead and struct.pack('>I7I7I7', opened, previous, current)
+  local mended = ahead and struct.pack('>I7I7I7', begun, previous, current)
   local retry = cost > most and -1 or wait(previous, current, left, period, most - cost)
   return mended, false, math.max(0, most - used), retry, wait(previous, current, left, period, 0)
 end

@@ -13,22 +13,26 @@ def take(state: tuple[int, int, int] | None, limit: Limit, cost: int, now: int, 
     most, period, _ = limit
     opened = now - now % period
     left = opened + period - now
-    previous, current, ahead = 0, 0, False
+    begun, previous, current, ahead = opened, 0, 0, False
     if state is not None:
         start, before, counted = state
         # A window from the future (the clock stepped back) counts as this one.
         ahead = start > now
         if start >= opened:
             previous, current = min(before, most), min(counted, most)
+            if not ahead:
+                # Never set back: who has yet to hear of an edited period would take an earlier
+                # start for a window that is over.
+                begun = start
         elif start >= opened - period:
             previous = min(counted, most)
     used = previous * left // period + current
     if cost == 0 or used + cost <= most:
         current += cost
-        spent = (opened, previous, current) if cost else None
+        spent = (begun, previous, current) if cost else None
         reset = _wait(previous, current, left, period, 0)
         return spent, True, max(0, most - used - cost), 0, reset
-    mended = (opened, previous, current) if ahead else None
+    mended = (begun, previous, current) if ahead else None
     wait = NEVER if cost > most else _wait(previous, current, left, period, most - cost)
     reset = _wait(previous, current, left, period, 0)
     return mended, False, max(0, most - used), wait, reset
@@ -36,7 +40,7 @@ def take(state: tuple[int, int, int] | None, limit: Limit, cost: int, now: int, 
 
 def expires(state: tuple[int, int, int], limit: Limit, /) -> int:
     """See `Algorithm.expires`."""
-    return state[0] + 2 * limit.period
+    return state[0] - state[0] % limit.period + 2 * limit.period
 
 
 def _wait(previous: int, current: int, left: int, period: int, room: int) -> int:

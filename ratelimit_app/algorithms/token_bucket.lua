@@ -21,6 +21,7 @@ return function(state, rate, period, burst, cost, now)
     return spent, true, math.floor((full - missing) / period), 0, math.ceil(missing / rate)
   end
   local mended = ahead and struct.pack('>I7I7I7', missing, period, now)
-  local wait = cost > burst and -1 or math.ceil((missing + cost * period - full) / rate)
+  -- In this order: the sum of both could pass 2^53.
+  local wait = cost > burst and -1 or math.ceil((missing - (full - cost * period)) / rate)
   return mended, false, math.floor((full - missing) / period), wait, math.ceil(missing / rate)
 end

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.core.cache import BaseCache, caches
@@ -56,6 +56,13 @@ def _forget(*, setting: str, **_: object) -> None:
 
 
 setting_changed.connect(_forget)
+
+
+def local() -> MemoryStore:
+    """A store of this process alone, for policies that count by themselves in an outage."""
+    most = conf().max_buckets
+    store = _stores.setdefault(("local", most), MemoryStore(most, name="local"))
+    return cast(MemoryStore, store)
 
 
 @contextmanager
@@ -115,4 +122,4 @@ def _store(now: Conf, aliases: Any) -> Store:
     return _stores[made]
 
 
-__all__ = ["Quota", "Store", "Take", "Unavailable", "current", "kind", "pinned"]
+__all__ = ["Quota", "Store", "Take", "Unavailable", "current", "kind", "local", "pinned"]

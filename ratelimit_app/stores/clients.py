@@ -46,6 +46,8 @@ class Clients:
     """The ways to one alias: `sync`, `wire` for the hot path, and a wire for each event loop."""
 
     def __init__(self, cache: BaseCache, timeout: float, deadline: float) -> None:
+        # Connecting and asking both have to fit into a decision, whatever the settings say.
+        timeout = min(timeout, deadline / 2)
         self._timeout, self._deadline = timeout, deadline
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncWire] = WeakKeyDictionary()
         factory = getattr(getattr(cache, "client", None), "connection_factory", None)

@@ -53,4 +53,4 @@ def fault(error: Exception) -> Unavailable:
     kind = next((kind for known, kind in _BY_CLASS if isinstance(error, known)), None)
     if kind is None:
         kind = _BY_WORD.get(str(error).partition(" ")[0], "reply")
-    return Unavailable(f"{type(error).__name__}: {error}", kind)
+    return Unavailable(f"{FIXES[kind]} ({type(error).__name__}: {error})", kind)

@@ -23,7 +23,8 @@ _SWEEP = 256
 def clock() -> Callable[[], int]:
     """A clock in ms since the epoch that never steps: monotonic, set by the wall once."""
     offset = time.time_ns() - time.monotonic_ns()
-    return lambda: (time.monotonic_ns() + offset) // 1_000_000
+    elapsed = time.monotonic_ns
+    return lambda: (elapsed() + offset) // 1_000_000
 
 
 class _Table:
@@ -34,9 +35,6 @@ class _Table:
     def __init__(self, quota: Quota) -> None:
         self.quota = quota
         self.states: dict[bytes, State] = {}
-
-    def expires(self, state: State) -> int:
-        return self.quota.twin.expires(state, self.quota.limit)
 
 
 class _Shard:
@@ -59,12 +57,14 @@ class _Shard:
         if table is None:
             table = self.tables[quota.tag] = _Table(quota)
         table.quota = quota
-        if isinstance(state, Splice):
-            state.into(table.states[identity])
-            return
-        if identity not in table.states:
+        states = table.states
+        if state.__class__ is Splice:
+            state.into(states[identity])
+        elif identity in states:
+            states[identity] = state
+        else:
+            states[identity] = state
             self.size += 1
-        table.states[identity] = state
 
     def drop(self, table: _Table, identity: bytes) -> None:
         if table.states.pop(identity, None) is None:
@@ -75,40 +75,69 @@ class _Shard:
             table.states = {}
 
     def evict(self, now: int) -> None:
-        """Let go of what is nearest to replenished in a sample of the largest table.
+        """Let go of who has most left in a sample of the largest table, and of all that are fresh.
 
+        By expiry alone a flood of new clients would wash out those who have used up their limit.
         The rest of the sample moves to the end, so that the next sample is another one.
         """
         table = max(self.tables.values(), key=lambda each: len(each.states))
-        sample = list(islice(table.states.items(), _SAMPLE))
-        sample.sort(key=lambda item: table.expires(item[1]))
-        gone = max(1, sum(table.expires(state) <= now for _, state in sample))
-        for identity, _ in sample[:gone]:
+        quota, sample = table.quota, []
+        for identity, state in islice(table.states.items(), _SAMPLE):
+            _, _, remaining, _, reset = quota.take(state, quota.limit, 0, now)
+            sample.append((-remaining, reset, identity))
+        sample.sort()
+        gone = max(1, sum(reset == 0 for _, reset, _ in sample))
+        for _, _, identity in sample[:gone]:
             self.drop(table, identity)
-        for identity, state in sample[gone:]:
-            del table.states[identity]
-            table.states[identity] = state
+        for _, _, identity in sample[gone:]:
+            table.states[identity] = table.states.pop(identity)
 
 
 class MemoryStore:
     """See `Store`. `now` gives milliseconds since the epoch; at most `most` buckets are kept."""
 
-    name = "memory"
+    processes = 1
 
-    def __init__(self, most: int = 100_000, now: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, most: int = 100_000, now: Callable[[], int] | None = None, name: str = "memory"
+    ) -> None:
+        self.name = name
         self.now = now or clock()
-        self._most = max(1, most // _SHARDS)
-        self._shards = [_Shard() for _ in range(_SHARDS)]
+        #: A small store is not shared out: each part would hold next to nothing.
+        self._spread = _SHARDS if most >= 64 * _SHARDS else 1
+        self._most = most // self._spread
+        self._shards = [_Shard() for _ in range(self._spread)]
 
     def __len__(self) -> int:
         return sum(shard.size for shard in self._shards)
 
     def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.take`."""
-        if len(takes) == 1:
-            return [self._take_one(takes[0], spend)]
-        with self._locked(takes):
-            return self._decide(takes, self.now(), spend)
+        if len(takes) != 1:
+            with self._locked(takes):
+                return self._decide(takes, self.now(), spend)
+        # A call of one bucket, which most are, needs no list of locks and no second look.
+        quota, identity, cost = take = takes[0]
+        shard = self._shards[identity[0] % self._spread]
+        table = shard.tables.get(quota.tag)
+        state = None if table is None else table.states.get(identity)
+        now = self.now()
+        if state.__class__ is not bytearray:
+            # What never changes in place can be read without the lock; a refusal ends here.
+            new, allowed, remaining, retry, reset = quota.take(state, quota.limit, cost, now)
+            if new is None or not spend:
+                return [decision(quota, allowed, remaining, retry, reset, self.name)]
+        with shard.lock:
+            found = shard.load(take)
+            if found is not state or state.__class__ is bytearray:
+                # Read again, so that no state is older than the one that it replaces.
+                now = self.now()
+                new, allowed, remaining, retry, reset = quota.take(found, quota.limit, cost, now)
+            if new is not None and spend:
+                shard.save(take, new)
+                if shard.size > self._most:
+                    shard.evict(now)
+        return [decision(quota, allowed, remaining, retry, reset, self.name)]
 
     async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.atake`. It needs no trip, so it is answered here and now."""
@@ -122,6 +151,9 @@ class MemoryStore:
                 table = shard.tables.get(take.quota.tag)
                 if table is not None:
                     shard.drop(table, take.identity)
+
+    def beat(self) -> None:
+        """See `Store.beat`."""
 
     def version(self) -> str | None:
         """See `Store.version`: other processes cannot be told through this memory."""
@@ -144,33 +176,18 @@ class MemoryStore:
                     del shard.tables[tag]
 
     def _sweep(self, shard: _Shard, table: _Table, identities: list[bytes]) -> None:
-        now = self.now()
+        now, quota = self.now(), table.quota
         for identity in identities:
             state = table.states.get(identity)
-            if state is not None and table.expires(state) <= now:
+            if state is not None and quota.twin.expires(state, quota.limit) <= now:
                 shard.drop(table, identity)
-
-    def _take_one(self, take: Take, spend: bool) -> Decision:
-        """A call of one bucket, which most are, needs no list of locks and no second look."""
-        quota, identity, cost = take
-        shard = self._shards[identity[0] % _SHARDS]
-        with shard.lock:
-            now = self.now()
-            table = shard.tables.get(quota.tag)
-            state = None if table is None else table.states.get(identity)
-            state, allowed, remaining, retry, reset = quota.twin.take(state, quota.limit, cost, now)
-            if state is not None and spend:
-                shard.save(take, state)
-                if shard.size > self._most:
-                    shard.evict(now)
-        return decision(quota, allowed, remaining, retry, reset, self.name)
 
     def _decide(self, takes: Sequence[Take], now: int, spend: bool) -> list[Decision]:
         outcomes = []
         refused = False
         for take in takes:
             quota, _, cost = take
-            outcome = quota.twin.take(self._shard(take).load(take), quota.limit, cost, now)
+            outcome = quota.take(self._shard(take).load(take), quota.limit, cost, now)
             outcomes.append(outcome)
             refused = refused or not (outcome[1] or quota.shadow)
         decisions = []
@@ -180,7 +197,7 @@ class MemoryStore:
             remaining, retry, reset = numbers
             if allowed and refused and cost:
                 # Spends nothing: show the bucket as it stays.
-                _, _, remaining, _, reset = quota.twin.take(shard.load(take), quota.limit, 0, now)
+                _, _, remaining, _, reset = quota.take(shard.load(take), quota.limit, 0, now)
             elif state is not None and spend:
                 shard.save(take, state)
             decisions.append(decision(quota, allowed, remaining, retry, reset, self.name))
@@ -192,12 +209,12 @@ class MemoryStore:
         return decisions
 
     def _shard(self, take: Take) -> _Shard:
-        return self._shards[take.identity[0] % _SHARDS]
+        return self._shards[take.identity[0] % self._spread]
 
     @contextlib.contextmanager
     def _locked(self, takes: Sequence[Take]) -> Iterator[None]:
         """Hold the locks of all shards concerned, in one order for everybody."""
         with contextlib.ExitStack() as stack:
-            for index in sorted({take.identity[0] % _SHARDS for take in takes}):
+            for index in sorted({take.identity[0] % self._spread for take in takes}):
                 stack.enter_context(self._shards[index].lock)
             yield

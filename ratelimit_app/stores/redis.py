@@ -1,5 +1,6 @@
 """Buckets in Redis: one script decides any number of them in one round trip, by Redis's clock."""
 
+import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -9,11 +10,11 @@ from django.core.cache.backends.base import default_key_func
 
 from ratelimit_app.algorithms import Decision
 
-from .base import Take, Unavailable, decision, text
+from .base import BEAT, Take, Unavailable, decision, text
 from .breaker import Breaker
 from .clients import Clients
-from .faults import ANSWERED, FAULTS, fault
-from .script import FORMAT, REAL_TIME, packed, script, unpacked
+from .faults import ANSWERED, FAULTS, FIXES, fault
+from .script import FORMAT, REAL_TIME, alive, packed, script, unpacked
 
 
 class RedisStore:
@@ -30,6 +31,9 @@ class RedisStore:
         self.key = _key_maker(cache)
         self._script = script(self.seam)
         self._version = self.key(f"{FORMAT}:version")
+        self._alive = self.key(f"{FORMAT}:alive")
+        self._process = uuid.uuid4().hex
+        self.processes = 1
 
     def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.take`."""
@@ -64,10 +68,18 @@ class RedisStore:
         for take in takes:
             self._ask("DEL", self.bucket(take))
 
+    def beat(self) -> None:
+        """See `Store.beat`. A process counts for three beats after its last one."""
+        ms = str(round(3000 * BEAT))
+        found = self._ask("EVAL", alive(), 1, self._alive, self._process, ms)
+        if not isinstance(found, int):
+            raise Unavailable(f"not a reply of the script: {found!r:.80}", "reply")
+        self.processes = found
+
     def version(self) -> str | None:
         """See `Store.version`. No key (nobody announced yet, or a flush) is a token too."""
         found = self._ask("GET", self._version)
-        return found.decode() if isinstance(found, bytes) else str(found or "")
+        return found.decode(errors="replace") if isinstance(found, bytes) else str(found or "")
 
     def announce(self, token: str) -> None:
         """See `Store.announce`."""
@@ -97,7 +109,7 @@ class RedisStore:
 
     def _may_ask(self) -> None:
         if not self.breaker.allows():
-            raise Unavailable("it failed several times in a row", "breaker")
+            raise Unavailable(FIXES["breaker"], "breaker")
 
     def _failed(self, error: Exception) -> Unavailable:
         found = fault(error)
@@ -110,7 +122,11 @@ class RedisStore:
 
     def _decisions(self, takes: Sequence[Take], reply: Any) -> list[Decision]:
         # Whatever is on that port, only a reply of ours is an answer.
-        if not isinstance(reply, list) or len(reply) != 4 * len(takes):
+        if (
+            not isinstance(reply, list)
+            or len(reply) != 4 * len(takes)
+            or not {*map(type, reply)} <= {int}
+        ):
             raise Unavailable(f"not a reply of the script: {reply!r:.80}", "reply")
         self.breaker.answered()
         return [

@@ -52,6 +52,12 @@ def script(seam: str = REAL_TIME) -> Script:
     return Script(seam)
 
 
+@cache
+def alive() -> str:
+    """The script of a process's heartbeat."""
+    return _text("stores", "alive")
+
+
 def packed(take: Take) -> bytes:
     """The numbers of a take as the driver unpacks them; doubles, as Lua's are."""
     quota = take.quota

@@ -64,7 +64,7 @@ class Wire:
             connection = self._new()
         else:
             # A server that was restarted has closed it: better seen before the question is put.
-            if not connection.can_read(0):
+            if not _has_something(connection):
                 return connection
             connection.disconnect()
         started = time.monotonic()
@@ -85,11 +85,18 @@ class Wire:
                 return self._pool.connection_class(**self._pool.connection_kwargs)
             self._waiting += 1
             try:
-                if self._freed.wait_for(lambda: self._idle, _WAIT):
-                    return self._idle.pop()
+                if (freed := self._freed.wait_for(self._pop, _WAIT)) is not None:
+                    return freed
             finally:
                 self._waiting -= 1
         raise redis.exceptions.MaxConnectionsError("All connections are in use")
+
+    def _pop(self) -> Any:
+        """An idle connection; one that was seen may be gone again by now."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
 
     def _give(self, connection: Any) -> None:
         self._idle.append(connection)
@@ -101,3 +108,11 @@ class Wire:
         connection.disconnect()
         with self._freed:
             self._open -= 1
+
+
+def _has_something(connection: Any) -> bool:
+    """Whether there is something to read where nothing should be, or an end."""
+    try:
+        return bool(connection.can_read(0))
+    except (redis.ConnectionError, OSError):
+        return True

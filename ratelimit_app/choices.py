@@ -2,20 +2,13 @@
 
 from decimal import Decimal
 
+from ratelimit_app import keys
 from ratelimit_app.algorithms import ALGORITHMS
 
 MODES = {"enforce": "enforce", "shadow": "shadow", "off": "off"}
 
 #: Who is counted.
-KEYS = {
-    "ip": "client address",
-    "user": "user",
-    "user_or_ip": "user, else client address",
-    "session": "session",
-    "header": "header",
-    "global": "everyone together",
-    "function": "function of the request",
-}
+KEYS = {kind: key.words for kind, key in keys.KEYS.items()}
 
 #: What happens while the store does not answer.
 ON_ERROR = {

@@ -33,16 +33,18 @@ _REMEMBERED = 128
 
 
 class Key(NamedTuple):
-    """A kind of key: who a request is, and what a value given by hand means.
+    """A kind of key: its name for people, who a request is, and what a value given by hand means.
 
-    Both also get the policy's `key_name`. `aload` fetches what `of` needs without blocking the
-    event loop.
+    `of` and `given` also get the policy's `key_name`, which only a key that is `named` has.
+    `aload` fetches what `of` needs without blocking the event loop.
     """
 
+    words: str
     of: Callable[[HttpRequest, str], Identity | None]
     given: Callable[[str, str], Identity]
     aload: Callable[[HttpRequest], Awaitable[None]] | None = None
     needs_value: bool = True
+    named: bool = False
 
 
 def digest(identity: Identity) -> bytes:
@@ -175,12 +177,29 @@ def _user_or_ip_given(value: str, name: str) -> Identity:
     return ("user", value) if parse(value) is None else _ip_given(value, name)
 
 
+def _user_given(value: str, _name: str) -> Identity:
+    return ("user", value)
+
+
+def _session_given(value: str, _name: str) -> Identity:
+    return ("session", value)
+
+
+def _header_given(value: str, name: str) -> Identity:
+    return ("header", name.lower(), value)
+
+
+def _function_given(value: str, name: str) -> Identity:
+    return ("function", name, value)
+
+
+#: Where a new kind is entered. The names are stored in rows and keys: never rename one.
 KEYS: dict[str, Key] = {
-    "ip": Key(by_ip, _ip_given),
-    "user": Key(by_user, lambda value, _name: ("user", value), aload_user),
-    "user_or_ip": Key(by_user_or_ip, _user_or_ip_given, aload_user),
-    "session": Key(by_session, lambda value, _name: ("session", value), aload_session),
-    "header": Key(by_header, lambda value, name: ("header", name.lower(), value)),
-    "global": Key(by_all, lambda _value, _name: ("global",), needs_value=False),
-    "function": Key(by_function, lambda value, name: ("function", name, value)),
+    "ip": Key("client address", by_ip, _ip_given),
+    "user": Key("user", by_user, _user_given, aload_user),
+    "user_or_ip": Key("user, else client address", by_user_or_ip, _user_or_ip_given, aload_user),
+    "session": Key("session", by_session, _session_given, aload_session),
+    "header": Key("header", by_header, _header_given, named=True),
+    "global": Key("everyone together", by_all, lambda *_: ("global",), needs_value=False),
+    "function": Key("function of the request", by_function, _function_given, named=True),
 }

@@ -12,11 +12,12 @@ from django.core.validators import MinValueValidator
 from django.utils.module_loading import import_string
 
 from ratelimit_app.algorithms import ALGORITHMS, BUCKETS, EXACT, sliding_window_log
+from ratelimit_app.keys import KEYS
 
 #: The methods a policy may be narrowed to.
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 #: Ways to count that need a name: of a header, or of a function.
-NAMED_KEYS = ("header", "function")
+NAMED_KEYS = tuple(kind for kind, key in KEYS.items() if key.named)
 #: Ten years, in seconds: what the sliding log can tell apart, and longer than anybody waits.
 LONGEST = Decimal(sliding_window_log.LONGEST) / 1000
 

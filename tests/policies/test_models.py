@@ -81,7 +81,7 @@ def test_raw_sql_may(fields):
         {"slug": "Login"},
         {"mode": "maybe"},
         {"algorithm": ""},
-        {"key": "cookie"},
+        {"key": ""},
         {"key": "header"},
         {"key": "function"},
         {"key_name": "X-API-Key"},

@@ -22,7 +22,7 @@ demo: $(STAMP)  ## a tour of the app on a small site (ARGS=--once ends by itself
 	$(BIN)/python -m demo_project.tour $(ARGS)
 
 test: $(STAMP)  ## run the tests (ARGS="-k gcra -n0" goes to pytest)
-	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 lint: $(STAMP)  ## style, types, import layers, forgotten migrations
 	$(BIN)/ruff check .

@@ -18,7 +18,6 @@ PACKAGE = ROOT / "ratelimit_app"
 LINES = 220
 
 # One worker, so that the wheel is built once.
-pytestmark = pytest.mark.xdist_group("wheel")
 
 # Run by the fresh environment's Python, away from the checkout: what a site gets that installs us.
 USE_WHEEL = """

@@ -37,8 +37,6 @@ servers.redis_binary = lambda: None
 sys.exit(tour.main(["--once"]))
 """
 
-# One worker: the runs would only slow each other down.
-pytestmark = pytest.mark.xdist_group("demo")
 
 
 @contextlib.contextmanager
@@ -101,6 +99,7 @@ def test_signal_stops_every_process(tmp_path, number, code):
         httpx.get(url, trust_env=False)
 
 
+@pytest.mark.system
 def test_page_sends_one_and_a_burst(fresh_site, browser):
     with page_of(fresh_site, browser) as page:
         card = page.get_by_role("region", name="Sliding window log")
@@ -121,6 +120,7 @@ def test_page_sends_one_and_a_burst(fresh_site, browser):
         expect(card.locator('[data-show="retry"]')).to_have_text(re.compile(r"^in \d+ s$"))
 
 
+@pytest.mark.system
 def test_page_has_a_card_for_each_algorithm_and_fits_a_phone(site, browser):
     with page_of(site, browser) as page:
         for title in ALGORITHMS.values():
@@ -162,11 +162,34 @@ def test_level_shows_the_bucket_and_spends_nothing(site, slug):
     assert left == sorted(left)
 
 
-def test_admin_lets_in_with_the_printed_password(browser, site):
+@pytest.mark.system
+def test_an_operator_edits_limits_in_the_admin(browser, fresh_site):
     page = browser.new_page()
-    page.goto(f"{site.url}/admin/")
+    page.goto(f"{fresh_site.url}/admin/")
     page.fill("#id_username", "demo")
-    page.fill("#id_password", site.password)
+    page.fill("#id_password", fresh_site.password)
     page.press("#id_password", "Enter")
-    expect(page.get_by_role("link", name="Policies", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Policies", exact=True).click()
+
+    # In the list: the row of the fixed window.
+    row = page.get_by_role("row").filter(has_text="fixed-window")
+    row.locator("input[type=number][name$=-limit]").fill("3")
+    page.get_by_role("button", name="Save", exact=True).first.click()
+    expect(page.get_by_text("1 policy was changed successfully.")).to_be_visible()
+    expect(row.locator("td.field-rate")).to_have_text(re.compile(r"^3 per "))
+
+    # In the form: nonsense is refused with the value and the fix, and then mended.
+    row.get_by_role("link", name="fixed-window").click()
+    page.fill("#id_burst", "7")
+    page.get_by_role("button", name="Save", exact=True).first.click()
+    expect(page.get_by_text("burst 7 has no meaning for fixed_window")).to_be_visible()
+    page.fill("#id_burst", "")
+    page.get_by_role("button", name="Save", exact=True).first.click()
+    expect(page.get_by_text("was changed successfully.")).to_be_visible()
+
+    # In bulk.
+    row.locator("input.action-select").check()
+    page.select_option("select[name=action]", label="Switch the selected policies off")
+    page.get_by_role("button", name="Run").or_(page.get_by_role("button", name="Go")).first.click()
+    expect(row.locator("select[name$=-mode]")).to_have_value("off")
     page.close()

@@ -9,8 +9,6 @@ from . import databases
 from .asking import Watch, ask
 from .pages import Browser
 
-pytestmark = pytest.mark.xdist_group("live-edits")
-
 #: Windows are aligned to the epoch: the longer of two that do not end together.
 WINDOW = max((20_000_000, 31_000_000), key=lambda period: period - time.time() % period)
 POLICY = f"""

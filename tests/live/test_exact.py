@@ -2,11 +2,7 @@
 
 import time
 
-import pytest
-
 from .asking import Answer, at_once
-
-pytestmark = pytest.mark.xdist_group("live-exact")
 
 #: Windows are aligned to the epoch: the longer of two that do not end together.
 WINDOW = max((20_000_000, 31_000_000), key=lambda period: period - time.time() % period)

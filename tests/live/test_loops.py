@@ -1,10 +1,7 @@
 """Event loops come and go in one process: every answer comes, and no connection stays behind."""
 
-import pytest
 
 from .asking import at_once
-
-pytestmark = pytest.mark.xdist_group("live-loops")
 
 #: Ten units never come back while it runs.
 POLICY = """

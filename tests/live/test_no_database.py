@@ -9,8 +9,6 @@ from . import databases
 from .asking import Watch, ask
 from .processes import Site
 
-pytestmark = pytest.mark.xdist_group("live-no-database")
-
 POLICY = """
 Policy.objects.create(
     slug="edited", limit=10, period=360_000, key="header", key_name="X-Client", path="/slow/**",

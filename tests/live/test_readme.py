@@ -13,8 +13,6 @@ import pytest
 from .asking import ask
 from .processes import ROOT, Failed, Server
 
-pytestmark = pytest.mark.xdist_group("live-readme")
-
 README = (ROOT / "README.md").read_text()
 SERVERS = {
     "gunicorn": ["gunicorn", "mysite.wsgi", "--bind", "fd://{fd}", "--no-control-socket"],

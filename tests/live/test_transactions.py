@@ -4,8 +4,6 @@ import pytest
 
 from .asking import Watch
 
-pytestmark = pytest.mark.xdist_group("live-transactions")
-
 POLICY = """
 Policy.objects.create(
     slug="edited", limit=10, period=360_000, key="header", key_name="X-Client", path="/slow/**",

@@ -1,7 +1,6 @@
 """The door for one view: `@rate_limit("login")` on functions, methods, classes; sync and async."""
 
 import functools
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,26 +8,21 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from asgiref.sync import iscoroutinefunction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 
-from . import limiter, refresh, responses
+from . import charging, responses
+from .charging import Wanted
 from .conf import conf
 from .policies import CompiledPolicy, Snapshot, compiled
 from .rates import parse_rate
 from .scopes import DOORS, bound_to, owner_in, request_in, scope
 from .sources import DEFAULTS
-from .sparingly import Sparingly
 from .validators import key_problem, number_problems
 from .verdict import checked_cost
 
 V = TypeVar("V", bound=Callable[..., Any])
 #: Says what the view is called, once somebody asks.
 Named: TypeAlias = Callable[[], str]
-
-#: The slugs that views name and the costs they give, for the checks.
-named: dict[str, set[int | None]] = {}
-
-_unknown = Sparingly(logging.getLogger("ratelimit_app"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +32,10 @@ class _Named:
     slug: str
     cost: int | None
 
-    def wanted(self, snapshot: Snapshot, _named: Named) -> list[tuple[CompiledPolicy, int]]:
-        policy = snapshot.by_slug.get(self.slug)
-        if policy is None:
-            _unknown.warning("A view names the policy %r, which does not exist.", self.slug)
-            return []
-        return [(policy, policy.cost if self.cost is None else self.cost)]
+    def wanted(self, snapshot: Snapshot, method: str, _named: Named) -> Wanted:
+        cost = self.cost
+        found = snapshot.named(self.slug, method)
+        return [(policy, policy.cost if cost is None else cost) for policy in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +46,11 @@ class _InCode:
     cost: int
     made: dict[str, CompiledPolicy]
 
-    def wanted(self, _snapshot: Snapshot, named: Named) -> list[tuple[CompiledPolicy, int]]:
+    def wanted(self, _snapshot: Snapshot, method: str, named: Named) -> Wanted:
         name = self.fields["slug"] or named()
         if name not in self.made:
             self.made[name] = compiled({**self.fields, "slug": name}, origin="code")
-        return [(self.made[name], self.cost)]
+        return [(self.made[name], self.cost)] if self.made[name].covers(method) else []
 
 
 def rate_limit(
@@ -91,7 +83,7 @@ def rate_limit(
         if more != (None, "ip", "", "gcra", (), "open", ""):
             raise ValueError(f"{policy!r} is a policy of the table; edit the rest of it there.")
         door: _Named | _InCode = _Named(policy, None if cost is None else checked_cost(cost))
-        named.setdefault(policy, set()).add(door.cost)
+        charging.name(policy, door.cost)
     else:
         if policy is not None:
             limit, period = parse_rate(policy)
@@ -146,9 +138,12 @@ def _wrapped(door: _Named | _InCode, view: Any, *, whole: bool = False) -> Any:
     def named(args: tuple[Any, ...]) -> Named:
         return lambda: scope(view, owner_in(args) if bound is None else bound, whole=whole)
 
+    def find(request: HttpRequest, args: tuple[Any, ...]) -> Callable[[Snapshot], Wanted]:
+        return lambda snapshot: door.wanted(snapshot, request.method or "", named(args))
+
     async def arun(*args: Any, **kwargs: Any) -> Any:
         request = request_in(args)
-        refusal = await _acharge(door, named(args), request)
+        refusal = await charging.acharge(request, find(request, args))
         if refusal is not None:
             return refusal
         return responses.stamped(request, await view(*args, **kwargs))
@@ -160,7 +155,7 @@ def _wrapped(door: _Named | _InCode, view: Any, *, whole: bool = False) -> Any:
         if getattr(type(owner), "view_is_async", False):
             return arun(*args, **kwargs)
         request = request_in(args)
-        refusal = _charge(door, named(args), request)
+        refusal = charging.charge(request, find(request, args))
         if refusal is not None:
             return refusal
         return responses.stamped(request, view(*args, **kwargs))
@@ -173,34 +168,3 @@ def _wrapped(door: _Named | _InCode, view: Any, *, whole: bool = False) -> Any:
     if isinstance(door, _InCode) and not door.fields["slug"]:
         setattr(found, DOORS, getattr(view, DOORS, 0) + 1)
     return found
-
-
-def _charge(door: _Named | _InCode, named: Named, request: HttpRequest) -> HttpResponse | None:
-    """A refusal, or None: the view may run."""
-    if not conf().enabled:
-        return None
-    try:
-        wanted = _covering(door.wanted(refresh.keeper.current(), named), request)
-        verdict = limiter.check(request, wanted)
-    except Exception as error:
-        return responses.broken(request, error)
-    return None if verdict.allowed else responses.refuse(request, verdict)
-
-
-async def _acharge(
-    door: _Named | _InCode, named: Named, request: HttpRequest
-) -> HttpResponse | None:
-    if not conf().enabled:
-        return None
-    try:
-        wanted = _covering(door.wanted(await refresh.keeper.acurrent(), named), request)
-        verdict = await limiter.acheck(request, wanted)
-    except Exception as error:
-        return await responses.abroken(request, error)
-    return None if verdict.allowed else await responses.arefuse(request, verdict)
-
-
-def _covering(
-    wanted: list[tuple[CompiledPolicy, int]], request: HttpRequest
-) -> list[tuple[CompiledPolicy, int]]:
-    return [each for each in wanted if each[0].covers(request.method or "")]

@@ -3,7 +3,6 @@
 Its 429 is DRF's own exception, so the site's exception handlers and renderers work as ever.
 """
 
-import logging
 from typing import Any
 
 from django.http import HttpRequest
@@ -14,10 +13,7 @@ from rest_framework.throttling import BaseThrottle
 from . import limiter, refresh, responses
 from .conf import conf
 from .policies import CompiledPolicy, Snapshot
-from .sparingly import Sparingly
 from .verdict import Verdict
-
-_unknown = Sparingly(logging.getLogger("ratelimit_app"))
 
 
 class TemporarilyUnavailable(APIException):
@@ -74,17 +70,11 @@ def _wanted(
 ) -> list[tuple[CompiledPolicy, int]]:
     scope = getattr(view, "throttle_scope", None)
     named = [*(getattr(view, "throttle_policies", None) or ()), *([scope] if scope else ())]
-    found = []
-    for slug in named:
-        policy = snapshot.by_slug.get(slug)
-        if policy is None:
-            _unknown.warning("A view names the policy %r, which does not exist.", slug)
-        elif policy.covers(request.method or ""):
-            found.append((policy, policy.cost))
-    match = request.resolver_match
+    method, match = request.method or "", request.resolver_match
     name = None if match is None else match.view_name
-    matching = snapshot.matching(request.method or "", request.path_info, name)
-    return found + [(policy, policy.cost) for policy in matching]
+    found = [policy for slug in named for policy in snapshot.named(slug, method)]
+    found += snapshot.matching(method, request.path_info, name)
+    return [(policy, policy.cost) for policy in found]
 
 
 def _stamp(view: Any, request: HttpRequest, verdict: Verdict) -> None:

@@ -1,14 +1,11 @@
-"""Who is counted: from a request, or from a value, to an identity, and its digest.
+"""Who is counted: from a request, or from a value given by hand, to an identity.
 
-An identity is a tuple of texts. None means that the policy does not apply to the request.
+None means that the policy does not apply to the request.
 """
 
-import hashlib
 import logging
-import os
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from asgiref.sync import iscoroutinefunction
 from django.contrib.auth.models import AnonymousUser
@@ -18,25 +15,18 @@ from django.utils.module_loading import import_string
 
 from .addresses import block, client_address, parse
 from .conf import conf
-
-Identity: TypeAlias = tuple[str, ...]
+from .digests import Identity
 
 log = logging.getLogger("ratelimit_app")
 _said: set[str] = set()
-
-_salt = b""
-
-#: 15 bytes: 20 characters of Base64 without padding, and no more memory than 48 bytes in Python.
-DIGEST_SIZE = 15
-#: Up to this many characters of an identity its digest is remembered: a header may be long.
-_REMEMBERED = 128
 
 
 class Key(NamedTuple):
     """A kind of key: its name for people, who a request is, and what a value given by hand means.
 
     `of` and `given` also get the policy's `key_name`, which only a key that is `named` has.
-    `aload` fetches what `of` needs without blocking the event loop.
+    `aload` fetches what `of` needs without blocking the event loop. `asked` is how staff are asked
+    for a value; one that is `secret` is never shown whole.
     """
 
     words: str
@@ -45,36 +35,8 @@ class Key(NamedTuple):
     aload: Callable[[HttpRequest], Awaitable[None]] | None = None
     needs_value: bool = True
     named: bool = False
-
-
-def digest(identity: Identity) -> bytes:
-    """A keyed hash (BLAKE2b, RFC 7693) of the parts, each with its length: none run together."""
-    if sum(map(len, identity)) > _REMEMBERED:
-        return _digest.__wrapped__(identity, conf().secret, _salt)
-    return _digest(identity, conf().secret, _salt)
-
-
-@lru_cache(maxsize=16_384)
-def _digest(identity: Identity, secret: bytes, salt: bytes) -> bytes:
-    text = "".join([f"{len(part)}:{part}" for part in identity])
-    return hashlib.blake2b(
-        text.encode("utf-8", "surrogatepass"),
-        key=secret,
-        salt=salt,
-        digest_size=DIGEST_SIZE,
-    ).digest()
-
-
-def freshen() -> None:
-    """From here on everybody is counted anew, for tests: no store is emptied, or even asked."""
-    global _salt
-    _salt = os.urandom(16)
-
-
-def tag(*parts: str) -> bytes:
-    """A short hash of what makes a policy's buckets its own; nothing secret is in it."""
-    text = "".join([f"{len(part)}:{part}" for part in parts])
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=9).digest()
+    asked: str = "Key"
+    secret: bool = False
 
 
 def by_ip(request: HttpRequest, _name: str) -> Identity:
@@ -195,11 +157,28 @@ def _function_given(value: str, name: str) -> Identity:
 
 #: Where a new kind is entered. The names are stored in rows and keys: never rename one.
 KEYS: dict[str, Key] = {
-    "ip": Key("client address", by_ip, _ip_given),
-    "user": Key("user", by_user, _user_given, aload_user),
-    "user_or_ip": Key("user, else client address", by_user_or_ip, _user_or_ip_given, aload_user),
-    "session": Key("session", by_session, _session_given, aload_session),
-    "header": Key("header", by_header, _header_given, named=True),
+    "ip": Key("client address", by_ip, _ip_given, asked="Address"),
+    "user": Key("user", by_user, _user_given, aload_user, asked="Primary key of the user"),
+    "user_or_ip": Key(
+        "user, else client address",
+        by_user_or_ip,
+        _user_or_ip_given,
+        aload_user,
+        asked="Primary key of the user, or address",
+    ),
+    "session": Key(
+        "session", by_session, _session_given, aload_session, asked="Session key", secret=True
+    ),
+    "header": Key(
+        "header", by_header, _header_given, named=True, asked="Value of the header", secret=True
+    ),
     "global": Key("everyone together", by_all, lambda *_: ("global",), needs_value=False),
-    "function": Key("function of the request", by_function, _function_given, named=True),
+    "function": Key(
+        "function of the request",
+        by_function,
+        _function_given,
+        named=True,
+        asked="What the function returns",
+        secret=True,
+    ),
 }

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from . import outage, refresh, stores
 from .algorithms import Decision
 from .conf import conf
-from .keys import digest
+from .digests import digest
 from .policies import CompiledPolicy, Snapshot
 from .stores import Take, Unavailable
 from .verdict import Entry, Verdict, checked_cost, failed, in_mode, nothing, unlimited, verdict

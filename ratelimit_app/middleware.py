@@ -8,9 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
 
-from . import limiter, redirects, refresh, responses, stores
+from . import redirects, responses, stores
+from .charging import Wanted, acharge, charge
 from .conf import conf
-from .policies import CompiledPolicy, Snapshot
+from .policies import Snapshot
 
 GetResponse: TypeAlias = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
 
@@ -54,30 +55,14 @@ class RateLimitMiddleware:
     def _decide(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
         """A refusal, or None: the request may go on. The arguments are those of process_view."""
         request._ratelimit_decided = True  # type: ignore[attr-defined]
-        if not conf().enabled:
-            return None
-        try:
-            wanted = _wanted(refresh.keeper.current(), request)
-            verdict = limiter.check(request, wanted) if wanted else None
-        except Exception as error:
-            return responses.broken(request, error)
-        return None if verdict is None or verdict.allowed else responses.refuse(request, verdict)
+        return charge(request, lambda snapshot: _wanted(snapshot, request))
 
     async def _adecide(self, request: HttpRequest, *_view: object) -> HttpResponse | None:
         request._ratelimit_decided = True  # type: ignore[attr-defined]
-        if not conf().enabled:
-            return None
-        try:
-            wanted = _wanted(await refresh.keeper.acurrent(), request)
-            verdict = await limiter.acheck(request, wanted) if wanted else None
-        except Exception as error:
-            return await responses.abroken(request, error)
-        if verdict is None or verdict.allowed:
-            return None
-        return await responses.arefuse(request, verdict)
+        return await acharge(request, lambda snapshot: _wanted(snapshot, request))
 
 
-def _wanted(snapshot: Snapshot, request: HttpRequest) -> list[tuple[CompiledPolicy, int]]:
+def _wanted(snapshot: Snapshot, request: HttpRequest) -> Wanted:
     match = request.resolver_match or _resolved(request)
     view_name = None if match is None else match.view_name
     found = snapshot.matching(request.method or "", request.path_info, view_name)

@@ -80,7 +80,7 @@ class Policy(models.Model):
     key = models.CharField(
         max_length=16,
         choices=key_choices,
-        error_messages=_one_of(KEYS),
+        error_messages=_one_of(["ip, or of the others that the admin offers"]),
         default="ip",
         help_text="Who is counted: each gets a bucket of their own. With user, visitors who are "
         "not logged in are not counted.",

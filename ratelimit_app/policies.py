@@ -7,12 +7,15 @@ from decimal import Decimal
 from typing import Any
 
 from .algorithms import BUCKETS, Limit
-from .keys import KEYS, Key, tag
+from .digests import tag
+from .keys import KEYS, Key
 from .matching import Index
+from .sparingly import Sparingly
 from .stores import Quota
 from .stores.base import text
 
 log = logging.getLogger("ratelimit_app")
+_unknown = Sparingly(log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,14 @@ class Snapshot:
                 self._index.add(policy.path, policy)
         #: Whether a policy needs to know how many processes there are, should the store fail.
         self.counts_processes = any(each.on_error == "local" for each in self.by_slug.values())
+
+    def named(self, slug: str, method: str) -> list[CompiledPolicy]:
+        """The policy of this slug, if it covers the method. A slug that is unknown is logged."""
+        policy = self.by_slug.get(slug)
+        if policy is None:
+            _unknown.warning("A view names the policy %r, which does not exist.", slug)
+            return []
+        return [policy] if policy.covers(method) else []
 
     def matching(self, method: str, path: str, view_name: str | None) -> list[CompiledPolicy]:
         """The policies that apply to a request by its path or its view, by slug.

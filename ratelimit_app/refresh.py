@@ -18,7 +18,7 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, InterfaceError, connections, transaction
 
-from . import keys, sources, stores, testrun
+from . import digests, sources, stores, testrun
 from .conf import conf
 from .policies import Snapshot
 from .stores.base import BEAT
@@ -153,7 +153,7 @@ class Keeper:
             scope = testrun.transactions()
             if scope != self._scope:
                 self._scope = scope
-                keys.freshen()
+                digests.freshen()
             self.forget()
         with sources.borrowed():
             self.look()

@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from ratelimit_app import decorators, sources
+from ratelimit_app import charging, sources
 
 
 def register_table_checks() -> None:
@@ -29,7 +29,7 @@ def check_named(databases: Iterable[str] | None = None, **kwargs: object) -> lis
         return []
     views = dict(_by_views())
     return [
-        *_unknown(sorted({*decorators.named, *views} - set(rows)), views),
+        *_unknown(sorted({*charging.named, *views} - set(rows)), views),
         *_costs(rows),
         *_headers(rows),
     ]
@@ -46,7 +46,7 @@ def _unknown(slugs: list[str], views: dict[str, str]) -> Iterator[CheckMessage]:
 
 
 def _costs(rows: dict[str, dict[str, Any]]) -> Iterator[CheckMessage]:
-    for slug, costs in sorted(decorators.named.items()):
+    for slug, costs in sorted(charging.named.items()):
         row = rows.get(slug)
         if row is None:
             continue

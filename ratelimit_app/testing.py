@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from . import keys, refresh, sources, stores
+from . import digests, refresh, sources, stores
 from .policies import Snapshot
 from .stores.memory import MemoryStore, clock
 
 
 def reset() -> None:
     """Make everybody's buckets fresh, in this process."""
-    keys.freshen()
+    digests.freshen()
 
 
 @contextmanager

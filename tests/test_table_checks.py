@@ -6,7 +6,7 @@ from django.test import override_settings
 from django.urls import path
 from rest_framework.views import APIView
 
-from ratelimit_app import decorators
+from ratelimit_app import charging
 from ratelimit_app.decorators import rate_limit
 from ratelimit_app.drf import PolicyThrottle
 from ratelimit_app.models import Policy
@@ -25,7 +25,7 @@ urlpatterns = [path("uploads/", Uploads.as_view())]
 
 @pytest.fixture(autouse=True)
 def _nothing_named(monkeypatch):
-    monkeypatch.setattr(decorators, "named", {})
+    monkeypatch.setattr(charging, "named", {})
 
 
 def found() -> list[tuple[str, str]]:

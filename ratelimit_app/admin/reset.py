@@ -11,22 +11,12 @@ from django.urls import reverse
 
 from ratelimit_app import limiter
 from ratelimit_app.conf import SettingError
+from ratelimit_app.keys import KEYS
 from ratelimit_app.models import Policy
 from ratelimit_app.stores import Unavailable
 
 if TYPE_CHECKING:
     from .policy import PolicyAdmin
-
-_ASKED = {
-    "ip": "Address",
-    "user": "Primary key of the user",
-    "user_or_ip": "Primary key of the user, or address",
-    "session": "Session key",
-    "header": "Value of the header",
-    "function": "What the function returns",
-}
-#: Keys that may be a secret: the history must not give them away.
-_SECRET = ("session", "header", "function")
 
 
 class ResetForm(forms.Form):
@@ -34,10 +24,11 @@ class ResetForm(forms.Form):
 
     def __init__(self, policy: Policy, data: QueryDict | None = None) -> None:
         super().__init__(data)
-        if policy.key == "global":
+        kind = KEYS[policy.key]
+        if not kind.needs_value:
             del self.fields["key"]
         else:
-            self.fields["key"].label = _ASKED.get(policy.key, "Key")
+            self.fields["key"].label = kind.asked
             self.fields["key"].help_text = "Empty: the buckets of everyone."
 
 
@@ -84,7 +75,8 @@ def _reset_all(policy: Policy) -> str | None:
 
 
 def _shown(policy: Policy, key: str) -> str:
-    return f"{key[:4]}…" if policy.key in _SECRET else key
+    """The history must not give a secret away."""
+    return f"{key[:4]}…" if KEYS[policy.key].secret else key
 
 
 def _next(page: "PolicyAdmin", request: HttpRequest, policy: Policy) -> str:

@@ -51,12 +51,11 @@ return function(state, most, period, burst, cost, now)
   local function write(after)
     local size = keep - dead + 1
     if size > capacity then
-      local grown = math.min(2 * capacity, most)
-      local parts = { header(now, grown, 0, size, before) }
-      for index = dead, keep - 1 do parts[#parts + 1] = entry(read(index)) end
-      parts[#parts + 1] = entry(now, after)
-      parts[#parts + 1] = string.rep('\0', (grown - size) * ENTRY)
-      return table.concat(parts)
+      -- Full, and nothing in it is old: the ring is cut open at its head and copied as it is.
+      local grown, cut = math.min(2 * capacity, most), slot(0)
+      return header(now, grown, 0, size, before)
+        .. state(cut, HEADER + capacity * ENTRY - 1) .. state(HEADER, cut - 1)
+        .. entry(now, after) .. string.rep('\0', (grown - size) * ENTRY)
     end
     return { 0, header(now, capacity, (head + dead) % capacity, size, before), slot(keep), entry(now, after) }
   end

@@ -59,7 +59,7 @@ def take(state: bytes | bytearray | None, limit: Limit, cost: int, now: int, /) 
     if state is None or int.from_bytes(state[0:6], "big") + period < now:
         if cost > most:
             return None, False, most, NEVER, 0
-        fresh = _new(min(4, most), now, [(now, cost)], 0) if cost else None
+        fresh = _new(min(4, most), now, 1, 0, _entry(now, cost)) if cost else None
         return fresh, True, most - cost, 0, period + 1 if cost else 0
     ring = _Ring(state)
     # Entries at or after now (the clock stepped back) are folded into one at now.
@@ -111,9 +111,10 @@ def _write(
     """The log with entries [dead, keep) and then one at `now`."""
     count, base = keep - dead + 1, ring.total(dead - 1)
     if count > ring.capacity:
-        entries = [(ring.time(index), ring.total(index)) for index in range(dead, keep)]
-        grown = min(2 * ring.capacity, most)
-        return _new(grown, now, [*entries, (now, total)], base)
+        # Full, and nothing in it is old: the ring is cut open at its head and copied as it is.
+        cut, end = ring.slot(0), _HEADER + ring.capacity * _ENTRY
+        entries = ring.state[cut:end] + ring.state[_HEADER:cut] + _entry(now, total)
+        return _new(min(2 * ring.capacity, most), now, count, base, entries)
     head = (ring.head + dead) % ring.capacity
     return Splice(
         (
@@ -123,10 +124,9 @@ def _write(
     )
 
 
-def _new(capacity: int, now: int, entries: list[tuple[int, int]], base: int) -> bytearray:
-    body = b"".join(_entry(time, total) for time, total in entries)
-    room = bytes((capacity - len(entries)) * _ENTRY)
-    return bytearray(_header(now, capacity, 0, len(entries), base) + body + room)
+def _new(capacity: int, now: int, count: int, base: int, entries: bytes | bytearray) -> bytearray:
+    room = bytes(capacity * _ENTRY - len(entries))
+    return bytearray(_header(now, capacity, 0, count, base) + entries + room)
 
 
 def _header(newest: int, capacity: int, head: int, count: int, base: int) -> bytes:

@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 from ratelimit_app import stores
 from ratelimit_app.algorithms import Decision
 from ratelimit_app.conf import conf
-from ratelimit_app.keys import digest
+from ratelimit_app.digests import digest
 from ratelimit_app.policies import CompiledPolicy
 from ratelimit_app.stores import Take
 from ratelimit_app.stores.memory import MemoryStore

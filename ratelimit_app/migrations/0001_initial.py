@@ -113,7 +113,7 @@ class Migration(migrations.Migration):
                         choices=ratelimit_app.choices.key_choices,
                         default="ip",
                         error_messages={
-                            "invalid_choice": "%(value)r is not known: choose one of ip, user, user_or_ip, session, header, global, function."
+                            "invalid_choice": "%(value)r is not known: choose one of ip, or of the others that the admin offers."
                         },
                         help_text="Who is counted: each gets a bucket of their own. With user, visitors who are not logged in are not counted.",
                         max_length=16,

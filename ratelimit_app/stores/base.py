@@ -35,7 +35,7 @@ class Quota:
 class Take(NamedTuple):
     """A request for `cost` units (a whole number, 0 or more) of one bucket.
 
-    The bucket is the quota's, for the client with this `identity` (a digest of `keys.digest`).
+    The bucket is the quota's, for the client with this `identity` (a digest of `digests.digest`).
     """
 
     quota: Quota

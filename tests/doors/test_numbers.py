@@ -112,11 +112,10 @@ def test_the_kill_switch(site: Site) -> None:
 def test_a_slug_that_is_unknown_lets_through_and_is_logged(
     site: Site, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ratelimit_app import decorators, drf
+    from ratelimit_app import policies
     from ratelimit_app.sparingly import Sparingly
 
-    for module in (decorators, drf):
-        monkeypatch.setattr(module, "_unknown", Sparingly(logging.getLogger("ratelimit_app")))
+    monkeypatch.setattr(policies, "_unknown", Sparingly(logging.getLogger("ratelimit_app")))
     site.open("mispelt")
     response = site.get()
     assert (response.status_code, ours(response)) == (200, {})

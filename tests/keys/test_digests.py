@@ -11,7 +11,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ratelimit_app import limiter
-from ratelimit_app.keys import KEYS, digest, tag
+from ratelimit_app.digests import digest, tag
+from ratelimit_app.keys import KEYS
 from ratelimit_app.policies import compiled
 from ratelimit_app.sources import DEFAULTS
 from ratelimit_app.stores import Take

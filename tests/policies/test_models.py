@@ -12,6 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 
 from ratelimit_app.declared import unsaved_policy
+from ratelimit_app.keys import KEYS
 from ratelimit_app.models import Policy
 from ratelimit_app.signals import one_signal, policies_changed
 
@@ -412,3 +413,10 @@ def test_update_keeps_a_revision_that_is_given():
     make().save()
     Policy.objects.update(revision=7)
     assert saved().revision == 7
+
+
+def test_a_new_kind_of_key_needs_no_migration():
+    """The migration knows no kind by name, or each new one would change it."""
+    *_, kwargs = Policy._meta.get_field("key").deconstruct()
+    told = str(kwargs["error_messages"])
+    assert [kind for kind in KEYS if f" {kind}," in told or f" {kind} " in told] == ["ip"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.cache.backends.redis import RedisCache
 
-from ratelimit_app import keys, sources
+from ratelimit_app import digests, keys, sources
 from ratelimit_app.algorithms import ALGORITHMS
 from ratelimit_app.policies import CompiledPolicy, compiled
 from ratelimit_app.stores.base import Take
@@ -98,7 +98,7 @@ def test_no_two_share_a_bucket_and_one_always_finds_its_own(
     seen = 0
     for meaning, policy, identity in examples(chance):
         seen += 1
-        key = store.bucket(Take(policy.quota, keys.digest(identity)))
+        key = store.bucket(Take(policy.quota, digests.digest(identity)))
         assert found.setdefault(meaning, key) == key
     assert seen == EXAMPLES
     assert len(found) > 40_000
@@ -114,7 +114,7 @@ def test_parts_that_join_to_the_same_text_are_different_people(chance: random.Ra
         cut, again = sorted(chance.choices(range(len(whole) + 1), k=2))
         in_three = whole[:cut], whole[cut:again], whole[again:]
         parts = in_three if number % 5 else (whole[:cut], whole[cut:])
-        found[parts] = keys.digest(parts)
+        found[parts] = digests.digest(parts)
     assert len(found) > 20 * len(texts)
     assert {"".join(parts) for parts in found} <= set(texts)
     assert len(set(found.values())) == len(found)
@@ -123,7 +123,7 @@ def test_parts_that_join_to_the_same_text_are_different_people(chance: random.Ra
 def test_a_key_is_short_plain_text(chance: random.Random, store: RedisStore):
     """ASCII without blanks, stars and line breaks, at most 120 bytes, and one tag in braces."""
     for _, policy, identity in examples(chance):
-        key = store.bucket(Take(policy.quota, keys.digest(identity)))
+        key = store.bucket(Take(policy.quota, digests.digest(identity)))
         assert FORM.fullmatch(key), key
         assert "*" not in key
         assert len(key) <= 120
@@ -132,9 +132,9 @@ def test_a_key_is_short_plain_text(chance: random.Random, store: RedisStore):
 
 def test_another_secret_makes_other_keys(settings: Any):
     """What is in Redis cannot be looked up from a table of addresses."""
-    before = keys.digest(("ip", "192.0.2.1"))
+    before = digests.digest(("ip", "192.0.2.1"))
     settings.SECRET_KEY = os.urandom(20).hex()
-    assert keys.digest(("ip", "192.0.2.1")) != before
+    assert digests.digest(("ip", "192.0.2.1")) != before
 
 
 #: Spellings of one client; the bare /64 of an address is what is counted.
@@ -150,7 +150,7 @@ SAME = [
 
 @pytest.mark.parametrize(("kind", "name", "spellings"), SAME)
 def test_spellings_of_one_client_are_one_bucket(kind: str, name: str, spellings: list[str]):
-    assert len({keys.digest(keys.KEYS[kind].given(each, name)) for each in spellings}) == 1
+    assert len({digests.digest(keys.KEYS[kind].given(each, name)) for each in spellings}) == 1
 
 
 def test_the_name_of_a_header_has_no_case():

@@ -1,4 +1,4 @@
-"""The only reader of Django's settings: `RATELIMIT`, typed and checked, read at call time."""
+"""The only reader of `RATELIMIT` in the settings: typed and checked, read at call time."""
 
 import hashlib
 import ipaddress

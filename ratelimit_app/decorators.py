@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -17,7 +16,7 @@ from .policies import CompiledPolicy, Snapshot, compiled
 from .rates import parse_rate
 from .scopes import DOORS, bound_to, owner_in, request_in, scope
 from .sources import DEFAULTS
-from .validators import key_problem, number_problems
+from .validators import key_problem
 from .verdict import checked_cost
 
 V = TypeVar("V", bound=Callable[..., Any])
@@ -96,13 +95,14 @@ def rate_limit(
             "slug": name,
             "algorithm": algorithm,
             "limit": limit,
-            # The digits as written: 0.3, and not the double next to it.
-            "period": Decimal(str(period)),
+            "period": period,
             "burst": burst,
             "key": key,
             "key_name": key_name,
-            "methods": tuple(methods),
+            "methods": methods,
             "on_error": on_error,
+            # A cost of 0 only looks; any other must fit.
+            "cost": max(1, checked_cost(1 if cost is None else cost)),
         }
         _validate(fields)
         door = _InCode(fields, checked_cost(1 if cost is None else cost), {})
@@ -110,18 +110,11 @@ def rate_limit(
 
 
 def _validate(fields: dict[str, Any]) -> None:
-    found = [
-        key_problem(fields["key"], fields["key_name"], conf().keys),
-        *[
-            problem
-            for _, problem in number_problems(
-                fields["algorithm"], fields["limit"], fields["period"], fields["burst"]
-            )
-        ],
-    ]
-    for problem in filter(None, found):
+    limit = compiled({**fields, "slug": "code"}, origin="code").quota.limit
+    if problem := key_problem(fields["key"], fields["key_name"], conf().keys):
         raise ValueError(problem)
-    compiled({**fields, "slug": "code"}, origin="code")
+    if fields["cost"] > limit.burst > 0:
+        raise ValueError(f"cost {fields['cost']} can never fit: use at most {limit.burst}.")
 
 
 def _decorate(door: _Named | _InCode, view: Any) -> Any:

@@ -6,6 +6,7 @@ None means that the policy does not apply to the request.
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from asgiref.sync import iscoroutinefunction
 from django.contrib.auth.models import AnonymousUser
@@ -86,7 +87,12 @@ def by_all(_request: HttpRequest, _name: str) -> Identity:
 def by_function(request: HttpRequest, name: str) -> Identity | None:
     """What a function of the site says: a text, a number, or None where it does not apply."""
     value = function(name)(request)
-    return None if value is None else ("function", name, str(value))
+    if value is None:
+        return None
+    if not isinstance(value, (str, int, UUID)):
+        # What a coroutine or an object looks like as text may be another for each request.
+        raise TypeError(f"The key function {name!r} gave {value!r}; give a text or a number.")
+    return ("function", name, str(value))
 
 
 def function(name: str) -> Callable[[HttpRequest], object]:

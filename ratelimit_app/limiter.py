@@ -16,10 +16,11 @@ from .algorithms import Decision
 from .conf import conf
 from .digests import digest
 from .policies import CompiledPolicy, Snapshot
+from .sparingly import Sparingly
 from .stores import Take, Unavailable
 from .verdict import Entry, Verdict, checked_cost, failed, in_mode, nothing, unlimited, verdict
 
-log = logging.getLogger("ratelimit_app")
+_failed = Sparingly(logging.getLogger("ratelimit_app"))
 
 
 class UnknownPolicy(LookupError):
@@ -147,9 +148,9 @@ def _plan(
             if who not in digests:
                 identity = policy.key.of(request, policy.key_name)
                 digests[who] = None if identity is None else digest(identity)
-        except Exception:
+        except Exception as error:
             # Never a bucket shared by accident: the policy answers as if the store had failed.
-            log.exception("The key of policy %r failed.", policy.slug)
+            _failed.error("The key of policy %r failed.", error, policy.slug)
             plan.known.append(Entry(policy, failed(policy)))
             continue
         found = digests[who]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from . import stores
-from .algorithms import Decision, Limit
+from .algorithms import BUCKETS, Decision, Limit
 from .policies import CompiledPolicy
 from .sparingly import Sparingly
 from .stores import Quota, Take, Unavailable
@@ -41,15 +41,19 @@ def decide(
         return decisions
     local = [at for at, policy in enumerate(policies) if policy.on_error == "local"]
     processes = stores.current().processes
-    shares = [takes[at]._replace(quota=share(takes[at].quota, processes)) for at in local]
+    shares = [
+        takes[at]._replace(quota=share(takes[at].quota, processes, takes[at].cost)) for at in local
+    ]
     for at, found in zip(local, stores.local().take(shares, spend=spend), strict=True):
         decisions[at] = found
     return decisions
 
 
 @lru_cache(maxsize=10_000)
-def share(quota: Quota, processes: int) -> Quota:
-    """One process's part of a quota; a unit at the least."""
+def share(quota: Quota, processes: int, cost: int = 1) -> Quota:
+    """One process's part of a quota, but no less than the cost of a request that fits the whole."""
     limit, period, burst = quota.limit
-    part = Limit(max(1, limit // processes), period, max(1, burst // processes))
+    capacity = max(1, min(cost, burst), burst // processes)
+    rate = max(1, limit // processes) if quota.algorithm in BUCKETS else capacity
+    part = Limit(rate, period, capacity)
     return Quota(quota.policy, quota.algorithm, part, quota.tag, quota.shadow)

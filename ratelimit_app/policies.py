@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from .algorithms import BUCKETS, Limit
+from .algorithms import Limit
 from .digests import tag
 from .keys import KEYS, Key
 from .matching import Index
 from .sparingly import Sparingly
 from .stores import Quota
 from .stores.base import text
+from .validators import field_problems
 
 log = logging.getLogger("ratelimit_app")
 _unknown = Sparingly(log)
@@ -56,19 +57,14 @@ class CompiledPolicy:
 def compiled(fields: Mapping[str, Any], *, origin: str = "row") -> CompiledPolicy:
     """A policy from its fields, as a row has them; `origin` keeps code and rows apart.
 
-    Raises whatever a row that went round the validators may cause; the caller skips such a row.
+    Raises `ValueError` where the policy cannot be, naming the value and the fix.
     """
+    for problem in field_problems(fields):
+        raise ValueError(problem)
     algorithm, kind, name = fields["algorithm"], fields["key"], fields["key_name"]
     limit = int(fields["limit"])
-    burst = limit
-    if algorithm in BUCKETS and fields["burst"] is not None:
-        burst = int(fields["burst"])
-    if limit < 0 or burst < 0 or int(fields["cost"]) < 1:
-        raise ValueError(f"limit {limit}, burst {burst} and cost {fields['cost']} cannot be")
-    # By its digits as written: 0.29 is not the double next to it.
+    burst = limit if fields["burst"] is None else int(fields["burst"])
     period = int(Decimal(str(fields["period"])) * 1000)
-    if period < 1:
-        raise ValueError(f"period {fields['period']} is below a millisecond")
     slug = fields["slug"]
     bucket = text(tag(origin, slug, kind, name, algorithm, str(fields.get("generation", 0))))
     shadow = fields["mode"] == "shadow"

@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import ImproperlyConfigured
@@ -21,8 +21,7 @@ from django.db import DatabaseError, InterfaceError, connections, transaction
 from . import digests, sources, stores, testrun
 from .conf import conf
 from .policies import Snapshot
-from .stores.base import BEAT
-from .stores.memory import MemoryStore
+from .watch import Watch
 
 log = logging.getLogger("ratelimit_app")
 
@@ -37,15 +36,13 @@ class Keeper:
     def __init__(self) -> None:
         self.snapshot: Snapshot | None = None
         self._lock = threading.Lock()
-        self._wake = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread: Watch | None = None
         self._seen: str | None = None
         self._scope: object = None
         self._pinned: Snapshot | None = None
-        self._stale = False
-        self._overdue = self._loaded = self._not_before = float("-inf")
+        self.stale = False
+        self._overdue = self.loaded = self._not_before = float("-inf")
         self._back_off = _BACK_OFF
-        self._next_beat = 0.0
 
     def current(self) -> Snapshot:
         """The snapshot; loads it if there is none, in the caller's thread."""
@@ -80,17 +77,18 @@ class Keeper:
 
     def committed(self) -> None:
         """An edit of this process is committed: tell the others, and look soon."""
-        self._stale = True
+        self.stale = True
         try:
             stores.current().announce(uuid.uuid4().hex)
         except (stores.Unavailable, ImproperlyConfigured) as error:
             log.warning(
-                "The edit of a policy could not be announced (%s); other processes will obey it "
-                "within RELOAD (%s s).",
+                "The edit of a policy could not be announced (%s); other processes that can reach "
+                "the store obey it within RELOAD (%s s).",
                 error,
                 conf().reload,
             )
-        self._wake.set()
+        if self._thread is not None:
+            self._thread.wake()
 
     def look(self) -> None:
         """Load the table if it was edited, or if `RELOAD` is over. Never raises a store's fault."""
@@ -105,9 +103,10 @@ class Keeper:
     def _look(self, now: float) -> None:
         try:
             token = stores.current().version()
-            shared = token is not None
         except stores.Unavailable:
-            token, shared = self._seen, True
+            # Nobody can be told of an edit now: look at the table itself.
+            token = None
+        shared = token is not None
         # A new token ends the pause after a failure: whoever left it has just reached the database.
         if now < self._not_before and (not shared or token == self._seen):
             return
@@ -115,12 +114,12 @@ class Keeper:
             with _savepoint() as inside:
                 if not shared:
                     token = sources.fingerprint()
-                due = self._stale or token != self._seen or now - self._loaded >= conf().reload
+                due = self.stale or token != self._seen or now - self.loaded >= conf().reload
                 if self.snapshot is None or due:
                     # What the caller's transaction has written may be rolled back yet: look again.
-                    self._stale = inside
+                    self.stale = inside
                     self.snapshot = Snapshot(sources.rows())
-                    self._loaded = now
+                    self.loaded = now
             self._back_off, self._not_before = _BACK_OFF, float("-inf")
         except _FAULTS as error:
             self._failed(error)
@@ -128,7 +127,7 @@ class Keeper:
 
     def _failed(self, error: Exception) -> None:
         """Keep the last good snapshot; without one serve the policies of the settings."""
-        self._stale = True
+        self.stale = True
         self._not_before = time.monotonic() + self._back_off
         self._back_off = min(2 * self._back_off, _LONGEST_BACK_OFF)
         kept = "the last policies are kept"
@@ -144,8 +143,10 @@ class Keeper:
             return self.snapshot is not None and self._scope == testrun.transactions()
         if self._thread is None:
             self._start()
-        # The thread may be held up, or may never run at all (uWSGI without threads).
-        return self.snapshot is not None and time.monotonic() < self._overdue
+        if self.snapshot is None:
+            return False
+        # Threads may never run at all (uWSGI without them): then requests look.
+        return self._thread is None or self._thread.runs or time.monotonic() < self._overdue
 
     def _look_here(self) -> None:
         if testrun.is_on():
@@ -161,36 +162,8 @@ class Keeper:
     def _start(self) -> None:
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="ratelimit", daemon=True)
+                self._thread = Watch(self)
                 self._thread.start()
-
-    def _run(self) -> None:
-        pause = 0.0
-        while True:
-            self._wake.wait(pause)
-            self._wake.clear()
-            try:
-                pause, loaded = conf().refresh, self._loaded
-                self.look()
-                store = stores.current()
-                self._beat(store)
-                if isinstance(store, MemoryStore):
-                    store.sweep()
-                # A store that is not shared asks the database often, by one connection, but not
-                # for longer than from load to load: it may be broken, or lead to a file that went.
-                if not isinstance(store, MemoryStore) or self._stale or self._loaded != loaded:
-                    sources.hang_up()
-            except Exception:
-                log.exception("The policies could not be refreshed; the next try follows.")
-
-    def _beat(self, store: stores.Store) -> None:
-        """Only where a policy needs it: a beat is a write."""
-        if self.snapshot is None or not self.snapshot.counts_processes:
-            return
-        if (now := time.monotonic()) >= self._next_beat:
-            self._next_beat = now + BEAT
-            with suppress(stores.Unavailable):
-                store.beat()
 
 
 @contextmanager
@@ -205,7 +178,7 @@ def changed(*, using: str, **_: object) -> None:
     """Receives `policies_changed`: others are told after the commit, and never if none comes."""
     if testrun.is_on():
         keeper.forget()
-    transaction.on_commit(keeper.committed, using=using)
+    transaction.on_commit(keeper.committed, using=using, robust=True)
 
 
 def _after_fork() -> None:

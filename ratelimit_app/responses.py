@@ -12,11 +12,12 @@ from django.http.response import HttpResponseBase, ResponseHeaders
 from django.template.loader import render_to_string
 
 from .conf import conf
+from .sparingly import Sparingly
 from .verdict import Entry, Verdict
 
 R = TypeVar("R")
 
-log = logging.getLogger("ratelimit_app")
+_failed = Sparingly(logging.getLogger("ratelimit_app"))
 
 _TYPES = "https://iana.org/assignments/http-problem-types#"
 _JSON = ("application/problem+json", "application/json")
@@ -87,13 +88,13 @@ async def arefuse(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 
 def broken(request: HttpRequest, error: Exception) -> HttpResponse | None:
     """What a fault of our own means for a request: `RATELIMIT["ON_ERROR"]`, and never a 500."""
-    log.error("Rate limiting failed for %s.", request.path, exc_info=error)
+    _failed.error("Rate limiting failed for %s.", error, request.path)
     return refuse(request, FAULT) if conf().on_error == "closed" else None
 
 
 async def abroken(request: HttpRequest, error: Exception) -> HttpResponse | None:
     """`broken`, on the event loop."""
-    log.error("Rate limiting failed for %s.", request.path, exc_info=error)
+    _failed.error("Rate limiting failed for %s.", error, request.path)
     return await arefuse(request, FAULT) if conf().on_error == "closed" else None
 
 
@@ -161,7 +162,11 @@ def _share_left(entry: Entry) -> tuple[bool, float, float]:
 
 
 def _wants_html(request: HttpRequest) -> bool:
-    return request.get_preferred_type([*_JSON, "text/html"]) == "text/html"
+    try:
+        return request.get_preferred_type([*_JSON, "text/html"]) == "text/html"
+    except LookupError:
+        # The client names an encoding that nobody knows, and Django tries it.
+        return False
 
 
 def _body(
@@ -174,8 +179,8 @@ def _body(
         return _page(request, verdict)
     except passing:
         raise
-    except Exception:
-        log.exception("The template 429.html failed; JSON is sent instead.")
+    except Exception as error:
+        _failed.error("The template 429.html failed; JSON is sent instead.", error)
         return _problem(verdict)
 
 

@@ -56,7 +56,7 @@ def fingerprint() -> str:
 def from_settings() -> Iterator[dict[str, Any]]:
     """The policies of `RATELIMIT["POLICIES"]`."""
     for fields in conf().policies:
-        yield {**DEFAULTS, **fields}
+        yield {**DEFAULTS, **fields, "slug": str(fields.get("slug", "")).lower()}
 
 
 def alias() -> str:

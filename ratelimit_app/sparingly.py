@@ -15,7 +15,17 @@ class Sparingly:
         self._left_out = 0
 
     def warning(self, text: str, *values: object) -> None:
-        """As `Logger.warning`. Two threads at once may both speak, which does no harm."""
+        """As `Logger.warning`."""
+        self._say(logging.WARNING, text, values, None)
+
+    def error(self, text: str, error: Exception, *values: object) -> None:
+        """As `Logger.error`, with the traceback of `error`."""
+        self._say(logging.ERROR, text, values, error)
+
+    def _say(
+        self, level: int, text: str, values: tuple[object, ...], error: Exception | None
+    ) -> None:
+        # Two threads at once may both speak, which does no harm.
         now = time.monotonic()
         if now < self._next:
             self._left_out += 1
@@ -23,4 +33,4 @@ class Sparingly:
         left_out, self._left_out, self._next = self._left_out, 0, now + _INTERVAL
         if left_out:
             text += f" ({left_out} more since the last such line)"
-        self._log.warning(text, *values)
+        self._log.log(level, text, *values, exc_info=error)

@@ -88,9 +88,12 @@ def _by_views() -> Iterator[tuple[str, str]]:
             **{name: getattr(view, name, None) for name in ("throttle_policies", "throttle_scope")},
             **getattr(pattern.callback, "initkwargs", {}),
         }
-        if not any(each.__module__ == "ratelimit_app.drf" for each in _throttles(view)):
+        throttles = [each.__module__ for base in _throttles(view) for each in base.__mro__]
+        if "ratelimit_app.drf" not in throttles:
             continue
-        scope = given["throttle_scope"]
+        # With DRF's own scoped throttle beside ours, a scope is a rate of its settings.
+        scoped = any(each.__name__ == "ScopedRateThrottle" for each in _throttles(view))
+        scope = None if scoped else given["throttle_scope"]
         for slug in (*(given["throttle_policies"] or ()), *((scope,) if scope else ())):
             yield slug, f"{view.__module__}.{view.__qualname__}"
 

@@ -27,6 +27,10 @@ def override_policies(
     Each value has the fields of a policy, of which `limit` and `period` (seconds) are needed. A
     slug that is no Python name goes into a dict: `override_policies({"api-search": {…}})`.
     """
+    for slug, fields in {**(policies or {}), **by_slug}.items():
+        unknown = set(fields) - {"limit", "period", "description", *sources.DEFAULTS}
+        if unknown:
+            raise ValueError(f"Policy {slug!r}: there is no field {sorted(unknown)[0]!r}.")
     rows = [
         {**sources.DEFAULTS, "slug": slug, **fields}
         for slug, fields in {**(policies or {}), **by_slug}.items()

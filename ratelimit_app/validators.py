@@ -4,14 +4,16 @@ Every complaint names the value and the fix.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.utils.module_loading import import_string
 
 from ratelimit_app.algorithms import ALGORITHMS, BUCKETS, EXACT, sliding_window_log
+from ratelimit_app.choices import MODES, ON_ERROR
 from ratelimit_app.keys import KEYS
 
 #: The methods a policy may be narrowed to.
@@ -122,6 +124,44 @@ def function_problem(path: str) -> str | None:
     if not callable(found):
         return f"{path!r} is {found!r}: name a function of the request."
     return None
+
+
+def field_problems(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Why a policy from settings, code or a row that went round the form cannot be.
+
+    `fields` has all of them. The numbers are looked at only once their types are right.
+    """
+    known: dict[str, Collection[str]] = {
+        "mode": MODES,
+        "algorithm": ALGORITHMS,
+        "key": KEYS,
+        "on_error": ON_ERROR,
+    }
+    for name, choices in known.items():
+        if fields[name] not in choices:
+            yield f"{name} {fields[name]!r} is not known: use one of {', '.join(choices)}."
+    methods = fields["methods"]
+    if isinstance(methods, str) or not {str(each).upper() for each in methods} <= set(METHODS):
+        yield f"methods {methods!r} must be a list of {', '.join(METHODS)}."
+    whole = [name for name in ("limit", "burst", "cost") if fields[name] is not None]
+    wrong = [name for name in whole if type(fields[name]) is not int]
+    for name in wrong:
+        yield f"{name} {fields[name]!r} must be a whole number."
+    try:
+        # By its digits as written: 0.29 is not the double next to it.
+        period = Decimal(str(fields["period"]))
+        exact = period.is_finite() and period == round(period, 3)
+    except ArithmeticError:
+        exact = False
+    if not exact:
+        yield f"period {fields['period']!r} must be a number of seconds, with 3 decimal places."
+    elif not wrong:
+        # A cost that can never fit is refused where it is written; a row that has one refuses.
+        cost = min(1, fields["cost"])
+        for _, problem in number_problems(
+            fields["algorithm"], fields["limit"], period, fields["burst"], cost
+        ):
+            yield problem
 
 
 def number_problems(

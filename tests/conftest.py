@@ -5,11 +5,18 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from ratelimit_app import sparingly
 from tests.servers import NoServer, RedisServer
 
 # Deadlines measure the machine's load, not the code. The blob lets a failure in CI be run again.
 settings.register_profile("ratelimit_app", deadline=None, print_blob=True)
 settings.load_profile("ratelimit_app")
+
+
+@pytest.fixture(autouse=True)
+def _says_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is logged sparingly would otherwise depend on which test came first."""
+    monkeypatch.setattr(sparingly, "_INTERVAL", 0.0)
 
 
 @pytest.fixture(scope="session")

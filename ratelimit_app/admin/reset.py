@@ -9,14 +9,21 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from ratelimit_app import limiter
+from ratelimit_app import limiter, stores
 from ratelimit_app.conf import SettingError
 from ratelimit_app.keys import KEYS
 from ratelimit_app.models import Policy
 from ratelimit_app.stores import Unavailable
+from ratelimit_app.stores.memory import MemoryStore
 
 if TYPE_CHECKING:
     from .policy import PolicyAdmin
+
+
+_ONLY_HERE = (
+    "The buckets are in the memory of each process, and only those of the process that answered "
+    "you were reset. To reset them everywhere, leave the key empty."
+)
 
 
 class ResetForm(forms.Form):
@@ -41,6 +48,8 @@ def reset_page(page: "PolicyAdmin", request: HttpRequest, policy: Policy) -> Htt
             done = f"Reset the bucket of {_shown(policy, key)}." if key else "Reset all buckets."
             page.log_change(request, policy, done)
             page.message_user(request, f"{policy.slug}: {done}", messages.SUCCESS)
+            if key and isinstance(stores.current(), MemoryStore):
+                page.message_user(request, _ONLY_HERE, messages.WARNING)
             return HttpResponseRedirect(_next(page, request, policy))
         page.message_user(request, problem, messages.ERROR)
     request.current_app = page.admin_site.name
@@ -76,7 +85,7 @@ def _reset_all(policy: Policy) -> str | None:
 
 def _shown(policy: Policy, key: str) -> str:
     """The history must not give a secret away."""
-    return f"{key[:4]}…" if KEYS[policy.key].secret else key
+    return "one key" if KEYS[policy.key].secret else key
 
 
 def _next(page: "PolicyAdmin", request: HttpRequest, policy: Policy) -> str:

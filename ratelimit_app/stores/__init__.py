@@ -65,6 +65,13 @@ def local() -> MemoryStore:
     return cast(MemoryStore, store)
 
 
+def sweep() -> None:
+    """Let go of idle buckets in whatever memory of this process holds any."""
+    for store in list(_stores.values()):
+        if isinstance(store, MemoryStore):
+            store.sweep()
+
+
 @contextmanager
 def pinned(store: Store) -> Iterator[None]:
     """This store and no other, for tests."""
@@ -105,21 +112,32 @@ def _store(now: Conf, aliases: Any) -> Store:
         )
     # The settings of the alias, not the objects: overriding one setting must not lose buckets.
     made = (now.cache, repr(aliases[now.cache]), now.timeout, now.deadline, now.max_buckets)
-    if made not in _stores:
-        cache = caches[now.cache]
-        found = kind(cache)
-        if found == "redis":
-            from .redis import RedisStore  # Redis is optional.
-
-            _stores[made] = RedisStore(cache, now.timeout, now.deadline)
-        elif found == "memory":
-            _stores[made] = MemoryStore(now.max_buckets)
-        else:
-            raise SettingError(
-                f"RATELIMIT['CACHE'] is {now.cache!r}, a {type(cache).__name__}, which cannot hold "
-                f"buckets: {found}. Use a Redis alias, or LocMemCache for a single process."
-            )
-    return _stores[made]
+    # Of two threads that come first at once, both get the same store.
+    return _stores.get(made) or _stores.setdefault(made, _new(now, caches[now.cache]))
 
 
-__all__ = ["Quota", "Store", "Take", "Unavailable", "current", "kind", "local", "pinned"]
+def _new(now: Conf, cache: BaseCache) -> Store:
+    found = kind(cache)
+    if found == "redis":
+        from .redis import RedisStore  # Redis is optional.
+
+        return RedisStore(cache, now.timeout, now.deadline)
+    if found == "memory":
+        return MemoryStore(now.max_buckets)
+    raise SettingError(
+        f"RATELIMIT['CACHE'] is {now.cache!r}, a {type(cache).__name__}, which cannot hold "
+        f"buckets: {found}. Use a Redis alias, or LocMemCache for a single process."
+    )
+
+
+__all__ = [
+    "Quota",
+    "Store",
+    "Take",
+    "Unavailable",
+    "current",
+    "kind",
+    "local",
+    "pinned",
+    "sweep",
+]

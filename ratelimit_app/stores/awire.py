@@ -52,8 +52,12 @@ class AsyncWire:
                 connection.pack_command(*command), check_health=False
             )
             reply = await connection.read_response()
-        except redis.ResponseError:
-            self._idle.append(connection)
+        except redis.ResponseError as error:
+            if isinstance(error, redis.exceptions.ReadOnlyError):
+                await connection.disconnect(nowait=True)
+                await self.hang_up()
+            else:
+                self._idle.append(connection)
             raise
         except BaseException:
             # As in `Wire.call`; a cancelled call leaves an answer behind as well.

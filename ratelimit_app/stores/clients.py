@@ -8,7 +8,6 @@ the address and the options of the alias are read, and connections are made anew
 import asyncio
 from inspect import signature
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import redis
 import redis.asyncio
@@ -16,6 +15,7 @@ from django.core.cache import BaseCache
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from redis.sentinel import SentinelConnectionPool
 
 from .awire import AsyncWire
 from .wire import Wire
@@ -49,7 +49,7 @@ class Clients:
         # Connecting and asking both have to fit into a decision, whatever the settings say.
         timeout = min(timeout, deadline / 2)
         self._timeout, self._deadline = timeout, deadline
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncWire] = WeakKeyDictionary()
+        self._loops: dict[asyncio.AbstractEventLoop, AsyncWire] = {}
         factory = getattr(getattr(cache, "client", None), "connection_factory", None)
         if factory is not None:
             # django-redis: its factory knows user, password, parser and Sentinel.
@@ -64,6 +64,11 @@ class Clients:
             self._url, self._options = str(inner._servers[0]), dict(inner._pool_options)
             pool = inner._pool_class.from_url(self._url, **{**self._options, **_TERSE})
         self._limit(pool, Retry(NoBackoff(), 0))
+        #: Sentinels say where the primary is; there is no async way to ask them here.
+        self.by_sentinel = isinstance(pool, SentinelConnectionPool)
+        if self.by_sentinel:
+            for sentinel in pool.sentinel_manager.sentinels:
+                self._limit(sentinel.connection_pool, Retry(NoBackoff(), 0))
         self.sync = redis.Redis(connection_pool=pool)
         self.wire = Wire(pool, timeout, deadline)
 
@@ -72,6 +77,9 @@ class Clients:
         loop = asyncio.get_running_loop()
         wire = self._loops.get(loop)
         if wire is None:
+            # A wire knows its loop, so a loop that ended would be kept for ever.
+            for ended in [each for each in self._loops if each.is_closed()]:
+                self._loops.pop(ended, None)
             options = {name: value for name, value in self._options.items() if name not in _OURS}
             pool = redis.asyncio.ConnectionPool.from_url(self._url, **{**options, **_TERSE})
             self._limit(pool, AsyncRetry(NoBackoff(), 0))

@@ -41,7 +41,7 @@ FIXES = {
     "pool": "all connections are in use; raise max_connections of the cache alias.",
     "memory": "Redis is out of memory; give the limiter a database with room of its own.",
     "readonly": "this Redis is a replica; point LOCATION at the primary.",
-    "denied": "Redis denies the user EVALSHA, EVAL, GET, SET, DEL or login; correct its ACL.",
+    "denied": "Redis denies the login, EVALSHA, EVAL or a command of the script; correct the ACL.",
     "type": "a key of the limiter holds something else; keep KEY_PREFIX for the limiter alone.",
     "reply": "what answered is no Redis, or a Redis with an error; look at the text.",
     "breaker": "Redis failed several times in a row; it is asked again twice a second.",

@@ -1,4 +1,4 @@
--- The only Lua that calls Redis. `clock`, `lifetime` and `algorithms` stand before it (see redis.py).
+-- The only Lua that touches buckets. `clock`, `lifetime` and `algorithms` come first (see script.py).
 -- KEYS[i] is a bucket, ARGV[i + 1] its quota and cost, packed; ARGV[1] is '1' to spend, '0' to look.
 -- Replies with allowed, remaining, retry_after and reset_after (ms) of each bucket, flat.
 local RING = 2 -- the algorithm whose state is read and written in pieces

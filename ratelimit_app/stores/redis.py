@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import redis
+from asgiref.sync import sync_to_async
 from django.core.cache import BaseCache
 from django.core.cache.backends.base import default_key_func
 
@@ -51,6 +52,8 @@ class RedisStore:
 
     async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.atake`."""
+        if self.clients.by_sentinel:
+            return await sync_to_async(self.take, thread_sensitive=False)(takes, spend=spend)
         self._may_ask()
         arguments = self.arguments(takes, spend)
         call = self.clients.here().call
@@ -137,7 +140,7 @@ class RedisStore:
 
 def _key_maker(cache: BaseCache) -> Callable[[str], str]:
     """`cache.make_key`; the usual one only puts a prefix before, which is asked for once."""
-    if cache.key_func is default_key_func:
-        prefix = str(cache.make_key(""))
-        return prefix.__add__
+    usual = f"{cache.key_prefix}:{cache.version}:"
+    if cache.key_func is default_key_func and str(cache.make_key("{a}b")) == usual + "{a}b":
+        return usual.__add__
     return lambda raw: str(cache.make_key(raw))

@@ -37,8 +37,13 @@ class Wire:
             packed = connection.pack_command(*command)
             connection.send_packed_command(packed, check_health=False)
             reply = connection.read_response()
-        except redis.ResponseError:
-            self._give(connection)
+        except redis.ResponseError as error:
+            if not isinstance(error, redis.exceptions.ReadOnlyError):
+                self._give(connection)
+                raise
+            # It leads to what is a replica by now: the next one may lead to the primary.
+            self._drop(connection)
+            self.hang_up()
             raise
         except BaseException:
             # What is still to be read would be the answer to somebody else's question. The other
@@ -80,23 +85,24 @@ class Wire:
 
     def _new(self) -> Any:
         with self._freed:
-            if self._open < self._pool.max_connections:
-                self._open += 1
-                return self._pool.connection_class(**self._pool.connection_kwargs)
             self._waiting += 1
             try:
-                if (freed := self._freed.wait_for(self._pop, _WAIT)) is not None:
-                    return freed
+                if (found := self._freed.wait_for(self._free, _WAIT)) is not None:
+                    return found
             finally:
                 self._waiting -= 1
         raise redis.exceptions.MaxConnectionsError("All connections are in use")
 
-    def _pop(self) -> Any:
-        """An idle connection; one that was seen may be gone again by now."""
+    def _free(self) -> Any:
+        """A connection that is idle, or a new one if there may be one more."""
         try:
             return self._idle.pop()
         except IndexError:
-            return None
+            if self._open >= self._pool.max_connections:
+                return None
+        made = self._pool.connection_class(**self._pool.connection_kwargs)
+        self._open += 1
+        return made
 
     def _give(self, connection: Any) -> None:
         self._idle.append(connection)
@@ -108,6 +114,7 @@ class Wire:
         connection.disconnect()
         with self._freed:
             self._open -= 1
+            self._freed.notify()
 
 
 def _has_something(connection: Any) -> bool:

@@ -416,8 +416,8 @@ def resets(monkeypatch):
     [
         ("ip", "", "192.0.2.1", "Reset the bucket of 192.0.2.1."),
         ("user", "", "42", "Reset the bucket of 42."),
-        ("header", "X-API-Key", "secret-of-somebody", "Reset the bucket of secr…."),
-        ("session", "", "abcdefgh", "Reset the bucket of abcd…."),
+        ("header", "X-API-Key", "secret-of-somebody", "Reset the bucket of one key."),
+        ("session", "", "abcdefgh", "Reset the bucket of one key."),
     ],
 )
 def test_reset_one(admin_client, resets, key, key_name, value, entry):

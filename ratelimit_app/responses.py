@@ -164,7 +164,7 @@ def _share_left(entry: Entry) -> tuple[bool, float, float]:
 def _wants_html(request: HttpRequest) -> bool:
     try:
         return request.get_preferred_type([*_JSON, "text/html"]) == "text/html"
-    except LookupError:
+    except (LookupError, ValueError):
         # The client names an encoding that nobody knows, and Django tries it.
         return False
 

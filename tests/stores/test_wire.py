@@ -1,0 +1,146 @@
+"""Connections: how many, who waits, and what becomes of them when something is wrong."""
+
+import threading
+
+import pytest
+import redis
+
+from ratelimit_app.stores.wire import Wire
+
+
+class Connection:
+    """What a wire needs of a connection; answers are set by the test."""
+
+    answer: object = b"PONG"
+
+    def __init__(self, **_: object) -> None:
+        self.connected = False
+
+    def connect(self) -> None:
+        self.connected = True
+
+    def disconnect(self) -> None:
+        self.connected = False
+
+    def can_read(self, _timeout: float) -> bool:
+        return not self.connected
+
+    def pack_command(self, *command: object) -> object:
+        return command
+
+    def send_packed_command(self, _command: object, check_health: bool) -> None:
+        assert check_health is False
+
+    def read_response(self) -> object:
+        answer = self.answer() if callable(self.answer) else self.answer
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class Pool:
+    connection_class = Connection
+    connection_kwargs: dict[str, object] = {}
+
+    def __init__(self, most: int) -> None:
+        self.max_connections = most
+
+
+def wire(most: int = 10) -> Wire:
+    return Wire(Pool(most), timeout=0.1, deadline=0.25)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_answer(monkeypatch):
+    monkeypatch.setattr(Connection, "answer", b"PONG")
+
+
+def test_a_connection_is_held_open_and_used_again():
+    line = wire()
+    assert [line.call("PING") for _ in range(3)] == [b"PONG"] * 3
+    assert (line._open, len(line._idle)) == (1, 1)
+
+
+def test_an_error_that_redis_answers_keeps_the_connection(monkeypatch):
+    line = wire()
+    monkeypatch.setattr(Connection, "answer", redis.ResponseError("ERR no"))
+    with pytest.raises(redis.ResponseError):
+        line.call("PING")
+    assert (line._open, len(line._idle)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        redis.TimeoutError("slow"),
+        redis.ConnectionError("gone"),
+        redis.exceptions.ReadOnlyError("demoted"),
+        KeyboardInterrupt(),
+    ],
+)
+def test_after_any_other_error_all_idle_connections_are_closed(monkeypatch, error):
+    line = wire()
+    line.call("PING")
+    spare = Connection()
+    line._idle.appendleft(spare)
+    line._open += 1
+    monkeypatch.setattr(Connection, "answer", error if isinstance(error, Exception) else None)
+    if not isinstance(error, Exception):
+
+        def interrupted() -> object:
+            raise error
+
+        monkeypatch.setattr(Connection, "answer", staticmethod(interrupted))
+    with pytest.raises(type(error)):
+        line.call("PING")
+    assert (line._open, len(line._idle), spare.connected) == (0, 0, False)
+
+
+def busy(line: Wire, monkeypatch: pytest.MonkeyPatch, result: object) -> threading.Event:
+    """One call that holds the only connection until the event is set, and then ends so."""
+    asked, let_go = threading.Event(), threading.Event()
+
+    def answer() -> object:
+        if threading.current_thread().name == "busy":
+            asked.set()
+            assert let_go.wait(10)
+            return result
+        return b"PONG"
+
+    monkeypatch.setattr(Connection, "answer", staticmethod(answer))
+
+    def call() -> None:
+        with pytest.raises(redis.ConnectionError) if isinstance(result, Exception) else _nothing():
+            line.call("PING")
+
+    threading.Thread(target=call, name="busy", daemon=True).start()
+    assert asked.wait(10)
+    return let_go
+
+
+class _nothing:  # noqa: N801 - stands where a context manager does
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def test_who_finds_all_connections_in_use_is_told_so(monkeypatch):
+    line = wire(most=1)
+    let_go = busy(line, monkeypatch, b"PONG")
+    with pytest.raises(redis.exceptions.MaxConnectionsError, match="All connections are in use"):
+        line.call("PING")
+    let_go.set()
+
+
+@pytest.mark.parametrize("result", [b"PONG", redis.ConnectionError("gone")])
+def test_who_waits_gets_the_connection_or_the_room_that_is_freed(monkeypatch, result):
+    monkeypatch.setattr("ratelimit_app.stores.wire._WAIT", 10)
+    line = wire(most=1)
+    let_go = busy(line, monkeypatch, result)
+    answers: list[object] = []
+    waiter = threading.Thread(target=lambda: answers.append(line.call("PING")))
+    waiter.start()
+    let_go.set()
+    waiter.join(10)
+    assert answers == [b"PONG"]
+    assert line._open == 1

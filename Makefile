@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 DJANGO ?=
 ARGS   ?=
+MINUTES ?= 10
 
 BIN   := $(VENV)/bin
 # The stamp names what the environment was made from; another interpreter or Django makes it anew.
@@ -13,16 +14,22 @@ MADE  := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 STAMP := $(VENV)/.ready-$(shell printf %s '$(MADE)' | tr -c 'A-Za-z0-9.' _)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench lock
+.PHONY: help demo test fuzz mutants lint bench lock
 
 help:  ## list the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
 demo: $(STAMP)  ## a tour of the app on a small site (ARGS=--once ends by itself)
 	$(BIN)/python -m demo_project.tour $(ARGS)
 
 test: $(STAMP)  ## run the tests (ARGS="-k gcra -n0" goes to pytest)
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+
+fuzz: $(STAMP)  ## Lua against Python from ever new seeds, for MINUTES=10
+	$(BIN)/python -m tests.algorithms.fuzz $(MINUTES)
+
+mutants: $(STAMP)  ## do the tests notice every small fault in the core? (docs/mutants.md)
+	$(BIN)/python -m tests.mutation $(ARGS)
 
 lint: $(STAMP)  ## style, types, import layers, forgotten migrations
 	$(BIN)/ruff check .

@@ -201,6 +201,13 @@ def _together(
             f"burst {burst} is too small for {limit} in {milliseconds} ms, which refill more in "
             f"one millisecond: use at least {least}, or leave it empty.",
         )
+    longest = sliding_window_log.LONGEST
+    if burst is not None and burst * milliseconds > limit * longest > 0:
+        yield (
+            "burst",
+            f"burst {burst} would take more than ten years to come back: use at most "
+            f"{limit * longest // milliseconds}, or a higher limit.",
+        )
     for name, number in (("limit", limit), ("burst", capacity)):
         if number > most and (name == "limit" or burst is not None):
             yield (

@@ -8,6 +8,9 @@ from hypothesis import settings
 from ratelimit_app import sparingly
 from tests.servers import NoServer, RedisServer
 
+# Before anything imports it, so that a failure of the public suite shows its values.
+pytest.register_assert_rewrite("ratelimit_app.conformance")
+
 # Deadlines measure the machine's load, not the code. The blob lets a failure in CI be run again.
 settings.register_profile("ratelimit_app", deadline=None, print_blob=True)
 settings.load_profile("ratelimit_app")

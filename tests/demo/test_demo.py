@@ -38,7 +38,6 @@ sys.exit(tour.main(["--once"]))
 """
 
 
-
 @contextlib.contextmanager
 def page_of(site: Site, browser: Browser) -> Iterator[Page]:
     """The demo's page on a phone; an error of its script, or against its CSP, fails the test."""

@@ -1,6 +1,5 @@
 """Event loops come and go in one process: every answer comes, and no connection stays behind."""
 
-
 from .asking import at_once
 
 #: Ten units never come back while it runs.

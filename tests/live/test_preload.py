@@ -1,6 +1,5 @@
 """gunicorn --preload: what was opened before the fork is not shared after it."""
 
-
 from .asking import Watch, at_once
 
 POLICIES = """

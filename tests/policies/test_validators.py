@@ -321,3 +321,15 @@ GCRA, LOG, WINDOW = "gcra", "sliding_window_log", "fixed_window"
 )
 def test_numbers(algorithm, limit, period, burst, cost, problems):
     assert dict(number_problems(algorithm, limit, Decimal(period), burst, cost)) == problems
+
+
+def test_a_burst_must_come_back_within_ten_years():
+    most = 315_360_000
+    assert list(number_problems("gcra", 1, Decimal(1), most)) == []
+    assert list(number_problems("gcra", 1, Decimal(1), most + 1)) == [
+        (
+            "burst",
+            "burst 315360001 would take more than ten years to come back: use at most 315360000, "
+            "or a higher limit.",
+        )
+    ]

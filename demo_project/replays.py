@@ -5,7 +5,7 @@ from pathlib import Path
 from demo_project.report import Report
 from ratelimit_app import traces
 from ratelimit_app.algorithms import ALGORITHMS, Limit
-from ratelimit_app.keys import digest
+from ratelimit_app.digests import digest
 from ratelimit_app.stores import Quota, Take
 from ratelimit_app.stores.memory import MemoryStore
 

@@ -8,6 +8,7 @@ from django.test import RequestFactory
 
 from ratelimit_app import responses, stores, watch
 from ratelimit_app.models import Policy
+from ratelimit_app.policies import Snapshot
 from ratelimit_app.refresh import Keeper
 from ratelimit_app.stores import Unavailable
 from ratelimit_app.stores.memory import MemoryStore
@@ -19,24 +20,29 @@ class Down(MemoryStore):
         raise Unavailable("no answer")
 
 
+def limit(keeper: Keeper) -> int:
+    assert keeper.snapshot is not None
+    return keeper.snapshot.by_slug["p"].quota.limit.limit
+
+
 @pytest.mark.django_db
 def test_an_edit_is_seen_while_redis_is_down(django_assert_num_queries):
     policy = Policy.objects.create(slug="p", limit=5, period=60)
     keeper = Keeper()
     with stores.pinned(Down()):
         keeper.look()
-        assert keeper.snapshot.by_slug["p"].quota.limit.limit == 5
+        assert limit(keeper) == 5
         keeper.stale = False
         # The fingerprint, inside a savepoint of the test's transaction.
         with django_assert_num_queries(3):
             keeper.look()
         Policy.objects.filter(pk=policy.pk).update(limit=2)
         keeper.look()
-        assert keeper.snapshot.by_slug["p"].quota.limit.limit == 2
+        assert limit(keeper) == 2
 
 
 class Broken:
-    snapshot = None
+    snapshot: Snapshot | None = None
     stale = False
     loaded = 0.0
 

@@ -13,7 +13,7 @@ log = logging.getLogger("ratelimit_app.test")
 def test_one_line_an_interval_and_a_count(monkeypatch, caplog):
     now = 100.0
     monkeypatch.setattr(sparingly, "_INTERVAL", 10.0)
-    monkeypatch.setattr(sparingly.time, "monotonic", lambda: now)
+    monkeypatch.setattr("ratelimit_app.sparingly.time.monotonic", lambda: now)
     said = Sparingly(log)
     for _ in range(5):
         said.warning("down: %s", "why")

@@ -81,7 +81,7 @@ def policies(chance: random.Random) -> list[tuple[object, CompiledPolicy]]:
     return list(found.items())
 
 
-def examples(chance: random.Random) -> Iterator[tuple[object, CompiledPolicy, keys.Identity]]:
+def examples(chance: random.Random) -> Iterator[tuple[object, CompiledPolicy, digests.Identity]]:
     """What a bucket means, and the policy and the identity that it belongs to."""
     known = policies(chance)
     # A few policies have most of the clients, so that values meet under one policy too.
@@ -108,7 +108,7 @@ def test_no_two_share_a_bucket_and_one_always_finds_its_own(
 def test_parts_that_join_to_the_same_text_are_different_people(chance: random.Random):
     """B6: ("a:b", "c") is not ("a", "b:c"), nor is a value that looks like a length."""
     texts = ["".join(chance.choices(PIECES[:-4], k=8)) for _ in range(2000)]
-    found: dict[keys.Identity, bytes] = {}
+    found: dict[digests.Identity, bytes] = {}
     for number in range(EXAMPLES):
         whole = texts[number % len(texts)]
         cut, again = sorted(chance.choices(range(len(whole) + 1), k=2))

@@ -1,6 +1,7 @@
 """Connections: how many, who waits, and what becomes of them when something is wrong."""
 
 import threading
+from typing import Any
 
 import pytest
 import redis
@@ -47,7 +48,8 @@ class Pool:
 
 
 def wire(most: int = 10) -> Wire:
-    return Wire(Pool(most), timeout=0.1, deadline=0.25)
+    pool: Any = Pool(most)
+    return Wire(pool, timeout=0.1, deadline=0.25)
 
 
 @pytest.fixture(autouse=True)

@@ -21,17 +21,17 @@ from .verdict import checked_cost
 
 V = TypeVar("V", bound=Callable[..., Any])
 #: Says what the view is called, once somebody asks.
-Named: TypeAlias = Callable[[], str]
+ScopeOf: TypeAlias = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _ByRow:
     """A policy of the table, by its slug: it may be edited, and is looked up for each request."""
 
     slug: str
     cost: int | None
 
-    def wanted(self, snapshot: Snapshot, method: str, _named: Named) -> Wanted:
+    def wanted(self, snapshot: Snapshot, method: str, _scope_of: ScopeOf) -> Wanted:
         cost = self.cost
         found = snapshot.named(self.slug, method)
         return [(policy, policy.cost if cost is None else cost) for policy in found]
@@ -45,8 +45,8 @@ class _InCode:
     cost: int
     made: dict[str, CompiledPolicy]
 
-    def wanted(self, _snapshot: Snapshot, method: str, named: Named) -> Wanted:
-        name = self.fields["slug"] or named()
+    def wanted(self, _snapshot: Snapshot, method: str, scope_of: ScopeOf) -> Wanted:
+        name = self.fields["slug"] or scope_of()
         if name not in self.made:
             self.made[name] = compiled({**self.fields, "slug": name}, origin="code")
         return [(self.made[name], self.cost)] if self.made[name].covers(method) else []
@@ -81,7 +81,7 @@ def rate_limit(
         more = (burst, key, key_name, algorithm, tuple(methods), on_error, name)
         if more != (None, "ip", "", "gcra", (), "open", ""):
             raise ValueError(f"{policy!r} is a policy of the table; edit the rest of it there.")
-        door: _Named | _InCode = _Named(policy, None if cost is None else checked_cost(cost))
+        door: _ByRow | _InCode = _ByRow(policy, None if cost is None else checked_cost(cost))
         charging.name(policy, door.cost)
     else:
         if policy is not None:
@@ -117,7 +117,7 @@ def _validate(fields: dict[str, Any]) -> None:
         raise ValueError(f"cost {fields['cost']} can never fit: use at most {limit.burst}.")
 
 
-def _decorate(door: _Named | _InCode, view: Any) -> Any:
+def _decorate(door: _ByRow | _InCode, view: Any) -> Any:
     if isinstance(view, type):
         # A class-based view: every method goes through dispatch.
         view.dispatch = _wrapped(door, view.dispatch, whole=True)  # type: ignore[attr-defined]
@@ -125,14 +125,14 @@ def _decorate(door: _Named | _InCode, view: Any) -> Any:
     return _wrapped(door, view)
 
 
-def _wrapped(door: _Named | _InCode, view: Any, *, whole: bool = False) -> Any:
+def _wrapped(door: _ByRow | _InCode, view: Any, *, whole: bool = False) -> Any:
     bound = bound_to(view)
 
-    def named(args: tuple[Any, ...]) -> Named:
+    def scope_of(args: tuple[Any, ...]) -> ScopeOf:
         return lambda: scope(view, owner_in(args) if bound is None else bound, whole=whole)
 
     def find(request: HttpRequest, args: tuple[Any, ...]) -> Callable[[Snapshot], Wanted]:
-        return lambda snapshot: door.wanted(snapshot, request.method or "", named(args))
+        return lambda snapshot: door.wanted(snapshot, request.method or "", scope_of(args))
 
     async def arun(*args: Any, **kwargs: Any) -> Any:
         request = request_in(args)

@@ -4,9 +4,7 @@ Without a request (tasks, scripts, sockets) use `take`, `peek` and `reset`, or t
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
 
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest
@@ -15,10 +13,11 @@ from . import outage, refresh, stores
 from .algorithms import Decision
 from .conf import conf
 from .digests import digest
+from .planning import Plan, plan_for
 from .policies import CompiledPolicy, Snapshot
 from .sparingly import Sparingly
 from .stores import Take, Unavailable
-from .verdict import Entry, Verdict, checked_cost, failed, in_mode, nothing, unlimited, verdict
+from .verdict import Entry, Verdict, checked_cost, in_mode, nothing, unlimited, verdict
 
 _failed = Sparingly(logging.getLogger("ratelimit_app"))
 
@@ -27,17 +26,10 @@ class UnknownPolicy(LookupError):
     """There is no policy of this slug; says which there are."""
 
 
-class _Plan(NamedTuple):
-    """What to ask the store, and what is known without asking."""
-
-    asked: list[CompiledPolicy]
-    takes: list[Take]
-    known: list[Entry]
-
-    @property
-    def settled(self) -> bool:
-        """Nothing needs to be asked: no bucket is concerned, or a policy refuses everything."""
-        return not self.takes or any(entry.refuses for entry in self.known)
+def ready() -> None:
+    """Raise `SettingError` now for what every request would fail on; connects to nothing."""
+    conf()
+    stores.current()
 
 
 def check(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) -> Verdict:
@@ -45,7 +37,7 @@ def check(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, int]]) ->
 
     The verdict on all of the request's policies so far stands on `request.rate_limit`.
     """
-    plan = _plan(request, wanted)
+    plan = plan_for(request, wanted)
     if plan.settled:
         return _conclude(request, plan, [])
     try:
@@ -64,7 +56,7 @@ async def acheck(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, in
             await aload(request)
         except Exception as error:
             faults[aload] = error
-    plan = _plan(request, wanted, faults)
+    plan = plan_for(request, wanted, faults)
     if plan.settled:
         return _conclude(request, plan, [])
     try:
@@ -79,7 +71,7 @@ def peek_request(request: HttpRequest, wanted: Iterable[tuple[CompiledPolicy, in
 
     Raises `Unavailable` when the store fails: who looks wants to know.
     """
-    plan = _plan(request, wanted)
+    plan = plan_for(request, wanted)
     decisions = [] if plan.settled else stores.current().take(plan.takes, spend=False)
     return _conclude(request, plan, decisions)
 
@@ -126,45 +118,7 @@ def by_slug(slug: str, snapshot: Snapshot) -> CompiledPolicy:
     return found
 
 
-def _plan(
-    request: HttpRequest,
-    wanted: Iterable[tuple[CompiledPolicy, int]],
-    faults: Mapping[object, Exception] = MappingProxyType({}),
-) -> _Plan:
-    """`faults` are those of the keys' `aload`: they are the faults of the keys that need it."""
-    before: Verdict | None = getattr(request, "rate_limit", None)
-    charged = {entry.policy.quota.tag for entry in before.entries} if before else set()
-    plan = _Plan([], [], [])
-    digests: dict[object, bytes | None] = {}
-    for policy, cost in wanted:
-        quota = policy.quota
-        if policy.mode == "off" or quota.tag in charged:
-            continue
-        charged.add(quota.tag)
-        who = (policy.key.of, policy.key_name)
-        try:
-            if fault := faults.get(policy.key.aload):
-                raise fault
-            if who not in digests:
-                identity = policy.key.of(request, policy.key_name)
-                digests[who] = None if identity is None else digest(identity)
-        except Exception as error:
-            # Never a bucket shared by accident: the policy answers as if the store had failed.
-            _failed.error("The key of policy %r failed.", error, policy.slug)
-            plan.known.append(Entry(policy, failed(policy)))
-            continue
-        found = digests[who]
-        if found is None:
-            continue
-        if quota.limit.limit:
-            plan.asked.append(policy)
-            plan.takes.append(Take(quota, found, cost))
-        else:
-            plan.known.append(Entry(policy, nothing(policy, cost)))
-    return plan
-
-
-def _conclude(request: HttpRequest, plan: _Plan, decisions: Sequence[Decision]) -> Verdict:
+def _conclude(request: HttpRequest, plan: Plan, decisions: Sequence[Decision]) -> Verdict:
     answered = map(Entry, plan.asked, decisions)
     found = verdict(getattr(request, "rate_limit", None), [*plan.known, *answered])
     if found.entries:

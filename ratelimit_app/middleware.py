@@ -8,9 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, ResolverMatch, resolve
 
-from . import redirects, responses, stores
+from . import limiter, redirects, responses
 from .charging import Wanted, acharge, charge
-from .conf import conf
 from .policies import Snapshot
 
 GetResponse: TypeAlias = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
@@ -28,8 +27,7 @@ class RateLimitMiddleware:
 
     def __init__(self, get_response: GetResponse) -> None:
         # A setting that cannot be used should stop the server now, not fail its requests.
-        conf()
-        stores.current()
+        limiter.ready()
         self.get_response = get_response
         self.is_async = iscoroutinefunction(get_response)
         self.process_view: Callable[..., Any] = self._decide

@@ -67,7 +67,7 @@ class RedisStore:
         return self._decisions(takes, reply)
 
     def reset(self, takes: Sequence[Take]) -> None:
-        """See `Store.reset`. One command a bucket: on a cluster they may live on several nodes."""
+        """See `Store.reset`."""
         for take in takes:
             self._ask("DEL", self.bucket(take))
 

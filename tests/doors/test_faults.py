@@ -43,7 +43,7 @@ def test_a_fault_of_our_own(
 ) -> None:
     site.settings.RATELIMIT = {**site.settings.RATELIMIT, "ON_ERROR": on_error}
     site.limited("p")
-    monkeypatch.setattr(limiter, "_plan", faults.raises)
+    monkeypatch.setattr(limiter, "plan_for", faults.raises)
     assert_decided(site, site.get(), on_error)
     assert "Rate limiting failed for /page/" in caplog.text
 

@@ -9,7 +9,8 @@ from django.db.models.lookups import LessThan
 
 from ratelimit_app.algorithms import EXACT, sliding_window_log
 from ratelimit_app.choices import MODES, ON_ERROR
-from ratelimit_app.validators import LONGEST, NAMED_KEYS
+from ratelimit_app.numbers import LONGEST
+from ratelimit_app.validators import NAMED_KEYS
 
 # Written out, and the windows rather than the buckets: a new algorithm needs no migration.
 _WINDOWS = ("fixed_window", "sliding_window_counter", "sliding_window_log")

@@ -11,13 +11,11 @@ from django.db.models.signals import post_delete, post_save
 from ratelimit_app.choices import KEYS, MODES, ON_ERROR, algorithm_choices, in_words, key_choices
 from ratelimit_app.conf import SettingError, conf
 from ratelimit_app.constraints import CONSTRAINTS
+from ratelimit_app.numbers import BELOW, least, number_problems
 from ratelimit_app.querysets import PolicyManager, new_revision
 from ratelimit_app.signals import announce
 from ratelimit_app.validators import (
-    BELOW,
     key_problem,
-    least,
-    number_problems,
     validate_methods,
     validate_path,
     validate_slug,

@@ -1,8 +1,5 @@
 """While the store does not answer, each policy decides by its on_error."""
 
-import sys
-import threading
-
 import pytest
 
 from ratelimit_app import limiter, outage, stores
@@ -77,27 +74,3 @@ def test_what_counted_in_an_outage_is_swept_afterwards(monkeypatch):
     monkeypatch.setattr(local, "now", lambda: later)
     stores.sweep()
     assert len(local) == 0
-
-
-def test_threads_that_come_first_at_once_get_one_store(monkeypatch):
-    monkeypatch.setattr(stores, "_pinned", None)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for _ in range(100):
-            stores._after_fork()
-            found: list[stores.Store] = []
-            start = threading.Barrier(8)
-
-            def ask(start=start, found=found):
-                start.wait()
-                found.append(stores.current())
-
-            threads = [threading.Thread(target=ask) for _ in range(8)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert len(set(map(id, found))) == 1
-    finally:
-        sys.setswitchinterval(interval)

@@ -11,9 +11,10 @@ from django.utils.functional import cached_property
 
 from ratelimit_app.choices import EXPLAINED, algorithm_choices
 from ratelimit_app.models import Policy
+from ratelimit_app.numbers import BELOW
 from ratelimit_app.querysets import new_revision
 from ratelimit_app.signals import one_signal
-from ratelimit_app.validators import BELOW, METHODS
+from ratelimit_app.validators import METHODS
 
 # Django's forms are generic for the type checker alone.
 if TYPE_CHECKING:

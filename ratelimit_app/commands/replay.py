@@ -9,9 +9,9 @@ from django.core.management.base import CommandError, CommandParser, OutputWrapp
 
 from ratelimit_app import traces
 from ratelimit_app.algorithms import ALGORITHMS
+from ratelimit_app.numbers import number_problems
 from ratelimit_app.policies import CompiledPolicy, compiled
 from ratelimit_app.sources import DEFAULTS
-from ratelimit_app.validators import number_problems
 
 from .base import policy_of, remark
 from .replay_output import OUTPUTS, Progress

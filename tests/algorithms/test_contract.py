@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ratelimit_app.algorithms import ALGORITHMS, BUCKETS, Limit, State
 from ratelimit_app.conformance.stories import jumping, stories
 from ratelimit_app.conformance.subject import every_algorithm
-from ratelimit_app.validators import number_problems
+from ratelimit_app.numbers import number_problems
 from tests.algorithms.numbers import fits
 from tests.algorithms.test_reference import saved
 

@@ -1,5 +1,9 @@
 """Event loops come and go in one process: every answer comes, and no connection stays behind."""
 
+import pytest
+
+from tests.servers import RedisServer
+
 from .asking import at_once
 
 #: Ten units never come back while it runs.
@@ -42,8 +46,16 @@ print(len(clients))
 """
 
 
-def test_loops_that_end_leave_no_connection(make_site, redis_url):
-    site = make_site(redis=redis_url)
+@pytest.fixture
+def own_redis():
+    """Nobody else is connected to it."""
+    server = RedisServer()
+    yield server.url
+    server.stop()
+
+
+def test_loops_that_end_leave_no_connection(make_site, own_redis):
+    site = make_site(redis=own_redis)
     site.editor().run(POLICY)
 
     # Whatever is said of anything left open is an error, and so appears in the output.

@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 from django.core.exceptions import ValidationError
 
+from ratelimit_app.numbers import number_problems
 from ratelimit_app.validators import (
     key_problem,
-    number_problems,
     validate_methods,
     validate_path,
     validate_slug,

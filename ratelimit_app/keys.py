@@ -66,7 +66,7 @@ def by_session(request: HttpRequest, name: str) -> Identity:
     """The session; a client without one by address, or it would go free by dropping its cookie."""
     session: Any = getattr(request, "session", None)
     # The key is what the cookie says; behind one that is invented there is nothing to load.
-    if session is not None and session.session_key and session.keys():
+    if _may_load(session) and session.keys():
         return ("session", session.session_key)
     return by_ip(request, name)
 
@@ -87,12 +87,17 @@ def by_all(_request: HttpRequest, _name: str) -> Identity:
 def by_function(request: HttpRequest, name: str) -> Identity | None:
     """What a function of the site says: a text, a number, or None where it does not apply."""
     value = function(name)(request)
-    if value is None:
-        return None
-    if not isinstance(value, (str, int, UUID)):
-        # What a coroutine or an object looks like as text may be another for each request.
-        raise TypeError(f"The key function {name!r} gave {value!r}; give a text or a number.")
-    return ("function", name, str(value))
+    return None if value is None else ("function", name, as_text(value))
+
+
+def as_text(value: object) -> str:
+    """A value that says who is counted. Raises `ValueError` for what is no text and no number.
+
+    What an object or a coroutine looks like as text may be another each time: nobody is counted.
+    """
+    if isinstance(value, bool) or not isinstance(value, (str, int, UUID)):
+        raise ValueError(f"{value!r} says of nobody who they are: give a text, a number or a UUID.")
+    return str(value)
 
 
 def function(name: str) -> Callable[[HttpRequest], object]:
@@ -107,6 +112,9 @@ def function(name: str) -> Callable[[HttpRequest], object]:
 
 def user_of(request: HttpRequest) -> Any:
     """The request's user: what it stands for, if `aload_user` has found out already."""
+    session = getattr(request, "session", None)
+    if getattr(session, "session_key", None) and not _may_load(session):
+        return AnonymousUser()
     user = getattr(request, "user", None)
     lazy, found = getattr(request, "_ratelimit_user", (None, None))
     if user is None:
@@ -118,6 +126,9 @@ def user_of(request: HttpRequest) -> Any:
 async def aload_user(request: HttpRequest) -> None:
     """Find the user without blocking the event loop, for `user_of` to use."""
     auser = getattr(request, "auser", None)
+    session = getattr(request, "session", None)
+    if getattr(session, "session_key", None) and not _may_load(session):
+        return
     if auser is not None:
         user = getattr(request, "user", None)
         request._ratelimit_user = user, await auser()  # type: ignore[attr-defined]
@@ -126,8 +137,18 @@ async def aload_user(request: HttpRequest) -> None:
 async def aload_session(request: HttpRequest) -> None:
     """Load the session without blocking the event loop; `by_session` finds it loaded."""
     session: Any = getattr(request, "session", None)
-    if session is not None and session.session_key:
+    if _may_load(session):
         await session.akeys()
+
+
+def _may_load(session: Any) -> bool:
+    """Whether there is a session to look for.
+
+    A cookie may hold what no session is called; some databases refuse even to look for a NUL, and
+    that error would be the client's way around the limit.
+    """
+    key = getattr(session, "session_key", None)
+    return bool(key) and str(key).isprintable()
 
 
 def _warn_once(text: str) -> None:

@@ -13,6 +13,7 @@ from . import outage, refresh, stores
 from .algorithms import Decision
 from .conf import conf
 from .digests import digest
+from .keys import as_text
 from .planning import Plan, plan_for
 from .policies import CompiledPolicy, Snapshot
 from .sparingly import Sparingly
@@ -149,7 +150,7 @@ async def _adecide(policy: CompiledPolicy, key: object, cost: int, *, spend: boo
 
 
 def _take(policy: CompiledPolicy, key: object, cost: int) -> Take:
-    given = str(getattr(key, "pk", key))
+    given = as_text(getattr(key, "pk", key))
     if not given and policy.key.needs_value:
         raise ValueError(f"Policy {policy.slug!r} needs key=… to say who is counted.")
     return Take(policy.quota, digest(policy.key.given(given, policy.key_name)), checked_cost(cost))

@@ -92,9 +92,13 @@ class Keeper:
 
     def look(self) -> None:
         """Load the table if it was edited, or if `RELOAD` is over. Never raises a store's fault."""
-        if not self._lock.acquire(blocking=self.snapshot is None):
+        missing = self.snapshot is None
+        if not self._lock.acquire(blocking=missing):
             return
         try:
+            if missing and self.snapshot is not None:
+                # Somebody else has loaded it meanwhile: a process that starts asks once.
+                return
             self._look(time.monotonic())
             self._overdue = time.monotonic() + max(1, 2 * conf().refresh)
         finally:

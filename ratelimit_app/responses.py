@@ -88,13 +88,13 @@ async def arefuse(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 
 def broken(request: HttpRequest, error: Exception) -> HttpResponse | None:
     """What a fault of our own means for a request: `RATELIMIT["ON_ERROR"]`, and never a 500."""
-    _failed.error("Rate limiting failed for %s.", error, request.path)
+    _failed.error("Rate limiting failed for %r.", error, request.path)
     return refuse(request, FAULT) if conf().on_error == "closed" else None
 
 
 async def abroken(request: HttpRequest, error: Exception) -> HttpResponse | None:
     """`broken`, on the event loop."""
-    _failed.error("Rate limiting failed for %s.", error, request.path)
+    _failed.error("Rate limiting failed for %r.", error, request.path)
     return await arefuse(request, FAULT) if conf().on_error == "closed" else None
 
 

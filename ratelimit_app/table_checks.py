@@ -1,5 +1,6 @@
-"""Checks of what views name against the table; run where a database may be asked (`migrate`,
-`check --database default`).
+"""Checks of what views name against the table: `check --deploy --database default`.
+
+Not before: `migrate` may be about to bring the policy, and a test's database is empty.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ from ratelimit_app import charging, sources
 
 
 def register_table_checks() -> None:
-    register(check_named, Tags.database)
+    register(check_named, Tags.database, deploy=True)
 
 
 def check_named(databases: Iterable[str] | None = None, **kwargs: object) -> list[CheckMessage]:
@@ -38,8 +39,8 @@ def check_named(databases: Iterable[str] | None = None, **kwargs: object) -> lis
 def _unknown(slugs: list[str], views: dict[str, str]) -> Iterator[CheckMessage]:
     for slug in slugs:
         yield Error(
-            f"{views.get(slug, 'A view')} names the policy {slug!r}, which does not exist, so it "
-            "is not limited.",
+            f"{views.get(slug, 'A decorated view')} names the policy {slug!r}, which does not "
+            "exist, so it is not limited.",
             hint="Add the policy in the admin, or correct the name.",
             id="ratelimit_app.E007",
         )

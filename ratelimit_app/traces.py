@@ -18,6 +18,7 @@ from operator import attrgetter
 from typing import BinaryIO, NamedTuple, cast
 
 CHUNK = 1 << 16
+LISTED = 10_000  # skipped lines that are kept with their reason; more are only counted
 LONGEST_LINE = 1 << 20  # bytes; a longer line is skipped, so that no file can fill the memory
 LONGEST_VALUE = 40  # characters of a value shown in a reason
 LATEST = 253_402_300_800  # the year 10,000, in milliseconds still exact as a double
@@ -52,6 +53,8 @@ class Skipped(NamedTuple):
 class Trace:
     hits: list[Hit]  # by time; those of one millisecond as they stood
     skipped: list[Skipped]
+    #: How many more were skipped than the first ones that are listed.
+    unlisted: int = 0
 
 
 class _LineError(Exception):
@@ -73,6 +76,7 @@ def open_trace(path: str) -> BinaryIO:
 def read(source: BinaryIO) -> Trace:
     hits: list[Hit] = []
     skipped: list[Skipped] = []
+    unlisted = 0
     faults: list[str] = []
     keys: dict[str, str] = {}  # one copy of each key, however many its hits
     for number, raw in enumerate(_lines(_chunks(source, faults)), 1):
@@ -80,10 +84,14 @@ def read(source: BinaryIO) -> Trace:
             t, key, cost = _request(raw)
             hits.append(Hit(t, keys.setdefault(key, key), cost, number))
         except _LineError as reason:
-            skipped.append(Skipped(number, str(reason)))
-    skipped += [Skipped(len(hits) + len(skipped) + 1, fault) for fault in faults]
+            if len(skipped) < LISTED:
+                skipped.append(Skipped(number, str(reason)))
+            else:
+                unlisted += 1
+    lines = len(hits) + len(skipped) + unlisted
+    skipped += [Skipped(lines + 1, fault) for fault in faults]
     hits.sort(key=attrgetter("t"))
-    return Trace(hits, skipped)
+    return Trace(hits, skipped, unlisted)
 
 
 def _chunks(source: BinaryIO, faults: list[str]) -> Iterator[bytes]:

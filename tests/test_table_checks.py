@@ -77,5 +77,10 @@ def test_no_query_without_leave_to_ask_the_database(django_assert_num_queries):
 
 def test_it_is_bound():
     rate_limit("login")
-    ids = [check.id for check in run_checks(databases=["default"])]
-    assert "ratelimit_app.E007" in ids
+    deployed = run_checks(databases=["default"], include_deployment_checks=True)
+    assert "ratelimit_app.E007" in [check.id for check in deployed]
+
+
+def test_it_stops_neither_migrate_nor_a_test_run():
+    rate_limit("login")
+    assert "ratelimit_app.E007" not in [each.id for each in run_checks(databases=["default"])]

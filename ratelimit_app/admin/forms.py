@@ -63,6 +63,14 @@ class GuardedForm(ModelForm):
             if name in self.fields:
                 self.fields[name].error_messages["min_value"] = message
 
+    @cached_property
+    def changed_data(self) -> list[str]:
+        try:
+            return super().changed_data
+        except ArithmeticError:
+            # A signalling NaN, which not even compares; its field refuses it.
+            return list(self.fields)
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if self.instance.pk is None:

@@ -48,6 +48,10 @@ class PolicyAdmin(ModelAdmin):
     actions = (enforce, shadow, switch_off)
     radio_fields = {"algorithm": admin.VERTICAL}
     save_on_top = True
+
+    class Media:
+        css = {"all": ["ratelimit_app/admin.css"]}
+
     fieldsets = (
         (None, {"fields": ("slug", "description", "mode")}),
         (

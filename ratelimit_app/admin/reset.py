@@ -10,6 +10,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from ratelimit_app import limiter, stores
+from ratelimit_app.addresses import parse
 from ratelimit_app.conf import SettingError
 from ratelimit_app.keys import KEYS
 from ratelimit_app.models import Policy
@@ -27,7 +28,8 @@ _ONLY_HERE = (
 
 
 class ResetForm(forms.Form):
-    key = forms.CharField(required=False, max_length=1000)
+    # Blanks may be part of a header's value, and an empty key means everybody.
+    key = forms.CharField(required=False, max_length=1000, strip=False)
 
     def __init__(self, policy: Policy, data: QueryDict | None = None) -> None:
         super().__init__(data)
@@ -37,6 +39,15 @@ class ResetForm(forms.Form):
         else:
             self.fields["key"].label = kind.asked
             self.fields["key"].help_text = "Empty: the buckets of everyone."
+        self._kind = policy.key
+
+    def clean_key(self) -> str:
+        key = str(self.cleaned_data["key"])
+        if key and not key.strip():
+            raise forms.ValidationError("Blanks say of nobody who they are. Empty means everyone.")
+        if self._kind == "ip" and key and parse(key) is None:
+            raise forms.ValidationError(f"{key!r} is no address: give one such as 192.0.2.7.")
+        return key
 
 
 def reset_page(page: "PolicyAdmin", request: HttpRequest, policy: Policy) -> HttpResponse:

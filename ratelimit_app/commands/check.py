@@ -48,7 +48,7 @@ def add_arguments(parser: CommandParser) -> None:
 def run(options: dict[str, Any], out: OutputWrapper, err: OutputWrapper) -> None:
     """See `SubCommand.run`."""
     request = _request(options)
-    out.write(f"{request.method} {request.path_info} from {options['ip']}, {_who(request)}")
+    out.write(f"{request.method} {shown(request.path_info)} from {options['ip']}, {_who(request)}")
     out.write(f"View: {_view(request) or _no_view(request.path_info)}")
     if not conf().enabled:
         out.write("Nothing is limited: RATELIMIT['ENABLED'] is False.")
@@ -58,7 +58,10 @@ def run(options: dict[str, Any], out: OutputWrapper, err: OutputWrapper) -> None
         str(request.method), request.path_info, match.view_name if match else None
     )
     if not found:
-        out.write("No policy applies by path or view: it would be allowed.")
+        out.write(
+            "No policy applies by path or view: it would be allowed, save by policies that code "
+            "names."
+        )
         return
     if not is_shared():
         remark(err, "The buckets are in the memory of each process; these are of this process.")

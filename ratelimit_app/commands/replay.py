@@ -133,9 +133,10 @@ def _name_skipped(trace: traces.Trace, err: OutputWrapper) -> None:
     for skipped in trace.skipped[:_NAMED]:
         remark(err, f"line {skipped.line}: {skipped.reason}")
     if trace.skipped:
-        more = len(trace.skipped) - _NAMED
+        count = len(trace.skipped) + trace.unlisted
+        more = count - _NAMED
         named = f", of which {_NAMED} are named above" if more > 0 else ""
-        remark(err, f"{len(trace.skipped)} lines could not be read{named}.")
+        remark(err, f"{count} lines could not be read{named}.")
 
 
 def _decimal(text: str) -> Decimal:

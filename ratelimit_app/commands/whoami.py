@@ -8,6 +8,8 @@ from django.http import HttpRequest
 from ratelimit_app.addresses import parse
 from ratelimit_app.whoami import seen
 
+from .words import shown
+
 HELP = "Show which client address and key the site sees in a request, and why."
 ABOUT = """
 Shows whose address the site takes a request to come from, hop by hop, by RATELIMIT's
@@ -38,4 +40,8 @@ def run(options: dict[str, Any], out: OutputWrapper, _err: OutputWrapper) -> Non
     # Users and sessions are not told by an address.
     lines = seen(request)[:-2]
     width = max(len(name) for name, _ in lines) + 1
-    out.write("\n".join(f"{name + ':':{width}} {value}" for name, value in lines))
+    out.write("\n".join(f"{name + ':':{width}} {_safe(value)}" for name, value in lines))
+
+
+def _safe(value: str) -> str:
+    return value if value.isprintable() else shown(value)

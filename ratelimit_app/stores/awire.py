@@ -15,6 +15,10 @@ else:
     from async_timeout import timeout
 
 
+#: How long a call waits for a connection while as many as are allowed are in use: seconds.
+_WAIT = 0.05
+
+
 class AsyncWire:
     """See `Wire`. A connection belongs to the event loop that opened it, and so does this."""
 
@@ -30,11 +34,21 @@ class AsyncWire:
         if self._guard is None:
             self._guard = _until_the_loop_ends(self)
             await self._guard.__anext__()
+        started = asyncio.get_running_loop().time()
         try:
-            async with timeout(self._deadline), self._room:
+            async with timeout(_WAIT):
+                await self._room.acquire()
+        except asyncio.TimeoutError:
+            # Which says nothing of Redis.
+            raise redis.exceptions.MaxConnectionsError("All connections are in use") from None
+        waited = asyncio.get_running_loop().time() - started
+        try:
+            async with timeout(self._deadline - waited):
                 return await self._call(*command)
         except asyncio.TimeoutError:
             raise redis.TimeoutError("No answer within the deadline") from None
+        finally:
+            self._room.release()
 
     async def hang_up(self) -> None:
         """Close the idle connections."""

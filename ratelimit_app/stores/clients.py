@@ -32,6 +32,8 @@ _OURS = frozenset(
     {
         "parser_class",
         "pool_class",
+        "queue_class",
+        "timeout",
         "socket_timeout",
         "socket_connect_timeout",
         "retry",

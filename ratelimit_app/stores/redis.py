@@ -14,7 +14,7 @@ from ratelimit_app.algorithms import Decision
 from .base import BEAT, Take, Unavailable, decision, text
 from .breaker import Breaker
 from .clients import Clients
-from .faults import ANSWERED, FAULTS, FIXES, fault
+from .faults import ANSWERED, FIXES, fault
 from .script import FORMAT, REAL_TIME, alive, packed, script, unpacked
 
 
@@ -46,7 +46,8 @@ class RedisStore:
             except redis.exceptions.NoScriptError:
                 # Nothing was done yet, so asking again charges once.
                 reply = self._call("EVAL", self._script.text, *arguments)
-        except FAULTS as error:
+        except Exception as error:
+            # Whatever is on that port may make redis-py raise anything at all.
             raise self._failed(error) from error
         return self._decisions(takes, reply)
 
@@ -62,7 +63,8 @@ class RedisStore:
                 reply = await call("EVALSHA", self._script.sha, *arguments)
             except redis.exceptions.NoScriptError:
                 reply = await call("EVAL", self._script.text, *arguments)
-        except FAULTS as error:
+        except Exception as error:
+            # Whatever is on that port may make redis-py raise anything at all.
             raise self._failed(error) from error
         return self._decisions(takes, reply)
 
@@ -105,7 +107,8 @@ class RedisStore:
         self._may_ask()
         try:
             reply = self._call(*command)
-        except FAULTS as error:
+        except Exception as error:
+            # Whatever is on that port may make redis-py raise anything at all.
             raise self._failed(error) from error
         self.breaker.answered()
         return reply
@@ -129,6 +132,7 @@ class RedisStore:
             not isinstance(reply, list)
             or len(reply) != 4 * len(takes)
             or not {*map(type, reply)} <= {int}
+            or min(reply, default=0) < -1
         ):
             raise Unavailable(f"not a reply of the script: {reply!r:.80}", "reply")
         self.breaker.answered()

@@ -45,7 +45,7 @@ def test_a_fault_of_our_own(
     site.limited("p")
     monkeypatch.setattr(limiter, "plan_for", faults.raises)
     assert_decided(site, site.get(), on_error)
-    assert "Rate limiting failed for /page/" in caplog.text
+    assert "Rate limiting failed for '/page/'" in caplog.text
 
 
 def assert_decided(site: Site, response: Any, on_error: str) -> None:

@@ -1,11 +1,17 @@
 """Connections: how many, who waits, and what becomes of them when something is wrong."""
 
+import asyncio
 import threading
 from typing import Any
 
 import pytest
 import redis
+from django.core.cache import caches
+from django.core.cache.backends.redis import RedisCache
 
+from ratelimit_app.algorithms import Limit
+from ratelimit_app.stores import Quota, Take, Unavailable
+from ratelimit_app.stores.redis import RedisStore
 from ratelimit_app.stores.wire import Wire
 
 
@@ -146,3 +152,59 @@ def test_who_waits_gets_the_connection_or_the_room_that_is_freed(monkeypatch, re
     waiter.join(10)
     assert answers == [b"PONG"]
     assert line._open == 1
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("-MOVED"), RecursionError(), TypeError("x"), EOFError()]
+)
+def test_whatever_redis_py_raises_is_an_answer_of_the_store(monkeypatch, error):
+    store = RedisStore(RedisCache("redis://127.0.0.1:1/0", {}), timeout=0.1)
+
+    def call(*_command):
+        raise error
+
+    monkeypatch.setattr(store, "_call", call)
+    with pytest.raises(Unavailable) as raised:
+        store.take([Take(Quota("p", "gcra", Limit(1, 1000, 1), "t"), b"fifteen bytes..")])
+    assert raised.value.kind == "reply"
+
+
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [
+        (
+            "django.core.cache.backends.redis.RedisCache",
+            {"pool_class": "redis.BlockingConnectionPool", "timeout": 20, "max_connections": 3},
+        ),
+        (
+            "django_redis.cache.RedisCache",
+            {
+                "CONNECTION_POOL_CLASS": "redis.BlockingConnectionPool",
+                "CONNECTION_POOL_KWARGS": {"timeout": 20, "max_connections": 3},
+            },
+        ),
+    ],
+)
+def test_the_options_of_a_blocking_pool_fit_both_worlds(redis_server, settings, backend, options):
+    settings.CACHES = {
+        "default": {"BACKEND": backend, "LOCATION": redis_server.url, "OPTIONS": options}
+    }
+    store = RedisStore(caches["default"], timeout=1)
+    takes = [Take(Quota("p", "gcra", Limit(5, 86_400_000, 5), backend[:9]), b"fifteen bytes..")]
+    assert store.take(takes)[0].remaining == 4
+    assert asyncio.run(store.atake(takes))[0].remaining == 3
+
+
+def test_tasks_without_a_connection_say_nothing_of_redis(redis_server):
+    store = RedisStore(RedisCache(redis_server.url, {"OPTIONS": {"max_connections": 1}}), timeout=1)
+    takes = [Take(Quota("p", "gcra", Limit(5, 86_400_000, 5), "busy"), b"fifteen bytes..")]
+
+    async def ask() -> str:
+        wire = store.clients.here()
+        async with wire._room:
+            with pytest.raises(Unavailable) as raised:
+                await store.atake(takes)
+        return raised.value.kind
+
+    assert asyncio.run(ask()) == "pool"
+    assert store.breaker.is_open is False

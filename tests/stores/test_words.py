@@ -28,4 +28,5 @@ def test_a_take_is_of_one_unit():
 def test_a_failure_says_what_and_of_which_kind():
     failure = Unavailable("no answer")
     assert (str(failure), failure.kind) == ("no answer", "down")
-    assert Unavailable("no answer", "pool").kind == "pool"
+    failure = Unavailable("no answer", "pool")
+    assert (str(failure), failure.kind) == ("no answer", "pool")

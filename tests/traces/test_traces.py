@@ -396,3 +396,8 @@ def test_a_damaged_gzip_never_raises(data: bytes) -> None:
 def test_json_comes_back(t: float, key: str, cost: int) -> None:
     line = json.dumps({"t": t, "key": key, "cost": cost})
     assert read(line.encode()).hits == [Hit(round(t * 1000), key, cost, 1)]
+
+
+def test_of_endless_nonsense_only_the_first_lines_are_kept() -> None:
+    trace = read(b"\n" * 12_345)
+    assert (len(trace.skipped), trace.unlisted) == (traces.LISTED, 2_345)

@@ -15,10 +15,6 @@ else:
     from async_timeout import timeout
 
 
-#: How long a call waits for a connection while as many as are allowed are in use: seconds.
-_WAIT = 0.05
-
-
 class AsyncWire:
     """See `Wire`. A connection belongs to the event loop that opened it, and so does this."""
 
@@ -36,7 +32,8 @@ class AsyncWire:
             await self._guard.__anext__()
         started = asyncio.get_running_loop().time()
         try:
-            async with timeout(_WAIT):
+            # Tasks come by the thousand, and each is through in no time: half of the deadline.
+            async with timeout(self._deadline / 2):
                 await self._room.acquire()
         except asyncio.TimeoutError:
             # Which says nothing of Redis.

@@ -11,7 +11,7 @@ return function(state, most, period, burst, cost, now)
       if not ahead then begun = start end
     end
   end
-  if cost == 0 or count + cost <= most then
+  if count + cost <= most then
     count = count + cost
     local spent = cost > 0 and struct.pack('>I7I7', begun, count)
     return spent, true, most - count, 0, count > 0 and closes or 0

@@ -22,7 +22,7 @@ def take(state: tuple[int, int] | None, limit: Limit, cost: int, now: int, /) ->
                 # Never set back: who has yet to hear of an edited period would take an earlier
                 # start for a window that is over.
                 begun = start
-    if cost == 0 or count + cost <= most:
+    if count + cost <= most:
         count += cost
         spent = (begun, count) if cost else None
         return spent, True, most - count, 0, closes if count else 0

@@ -24,6 +24,7 @@ demo: $(STAMP)  ## a tour of the app on a small site (ARGS=--once ends by itself
 
 test: $(STAMP)  ## run the tests (ARGS="-k gcra -n0" goes to pytest)
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(if $(ARGS),,$(BIN)/python -m pytest -m alone)
 
 fuzz: $(STAMP)  ## Lua against Python from ever new seeds, for MINUTES=10
 	$(BIN)/python -m tests.algorithms.fuzz $(MINUTES)

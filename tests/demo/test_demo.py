@@ -56,6 +56,7 @@ def rows(output: str, name: str) -> list[list[str]]:
     return [line.split()[1:3] for line in output.splitlines() if line.split()[:1] == [name]]
 
 
+@pytest.mark.alone
 def test_tour_keeps_its_promises(tmp_path):
     done = run(tmp_path, "-m", "demo_project.tour", "--once")
     assert done.returncode == 0, done.stdout

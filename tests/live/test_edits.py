@@ -9,6 +9,8 @@ from . import databases
 from .asking import Watch, ask
 from .pages import Browser
 
+pytestmark = pytest.mark.alone
+
 #: Windows are aligned to the epoch: the longer of two that do not end together.
 WINDOW = max((20_000_000, 31_000_000), key=lambda period: period - time.time() % period)
 POLICY = f"""

@@ -9,6 +9,8 @@ from . import databases
 from .asking import Watch, ask
 from .processes import Site
 
+pytestmark = pytest.mark.alone
+
 POLICY = """
 Policy.objects.create(
     slug="edited", limit=10, period=360_000, key="header", key_name="X-Client", path="/slow/**",

@@ -1,6 +1,10 @@
 """gunicorn --preload: what was opened before the fork is not shared after it."""
 
+import pytest
+
 from .asking import Watch, at_once
+
+pytestmark = pytest.mark.alone
 
 POLICIES = """
 for slug, limit in (("edited", 10), ("shared", 20)):

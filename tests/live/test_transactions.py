@@ -4,6 +4,8 @@ import pytest
 
 from .asking import Watch
 
+pytestmark = pytest.mark.alone
+
 POLICY = """
 Policy.objects.create(
     slug="edited", limit=10, period=360_000, key="header", key_name="X-Client", path="/slow/**",

@@ -3,7 +3,11 @@
 import time
 from typing import Any, NamedTuple
 
+import pytest
+
 from .load import Answer, Connection, Load, Numbers, connections
+
+pytestmark = pytest.mark.alone
 
 #: A day and more, so that nothing comes back meanwhile; windows are aligned to the epoch, so the
 #: longer one of two that do not end together.

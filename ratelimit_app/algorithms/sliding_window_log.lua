@@ -63,7 +63,7 @@ return function(state, most, period, burst, cost, now)
   if cost == 0 or used + cost <= most then
     local last = (cost > 0 or keep < count) and now or newest
     return cost > 0 and write((total + cost) % TOTALS), true, math.max(0, most - used - cost), 0,
-      used + cost > 0 and last + period + 1 - now or 0
+      last + period + 1 - now
   end
   local mended = newest > now and write(total)
   local wait = -1
@@ -73,5 +73,5 @@ return function(state, most, period, burst, cost, now)
     wait = (freed < keep and (read(freed)) or now) + period + 1 - now
   end
   local last = keep < count and now or newest
-  return mended, false, math.max(0, most - used), wait, used > 0 and last + period + 1 - now or 0
+  return mended, false, math.max(0, most - used), wait, last + period + 1 - now
 end

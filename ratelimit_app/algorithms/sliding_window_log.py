@@ -68,17 +68,12 @@ def take(state: bytes | bytearray | None, limit: Limit, cost: int, now: int, /) 
         keep = _first(0, ring.count, lambda index: ring.time(index) >= now)
     dead = _first(0, keep, lambda index: ring.time(index) >= now - period)
     base, total = ring.total(dead - 1), ring.total(ring.count - 1)
+    # At least 1: the newest entry still counts.
     used = (total - base) % _TOTALS
     if cost == 0 or used + cost <= most:
         spent = _write(ring, dead, keep, now, (total + cost) % _TOTALS, most) if cost else None
         last = now if cost or keep < ring.count else ring.newest
-        return (
-            spent,
-            True,
-            max(0, most - used - cost),
-            0,
-            last + period + 1 - now if used + cost else 0,
-        )
+        return spent, True, max(0, most - used - cost), 0, last + period + 1 - now
     mended = _write(ring, dead, keep, now, total, most) if ring.newest > now else None
     wait = NEVER
     if cost <= most:
@@ -86,7 +81,7 @@ def take(state: bytes | bytearray | None, limit: Limit, cost: int, now: int, /) 
         freed = _first(dead, keep, lambda index: (ring.total(index) - base) % _TOTALS >= need)
         wait = (ring.time(freed) if freed < keep else now) + period + 1 - now
     last = now if keep < ring.count else ring.newest
-    return mended, False, max(0, most - used), wait, last + period + 1 - now if used else 0
+    return mended, False, max(0, most - used), wait, last + period + 1 - now
 
 
 def expires(state: bytes | bytearray, limit: Limit, /) -> int:

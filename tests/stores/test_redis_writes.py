@@ -6,6 +6,7 @@ import redis
 from ratelimit_app.algorithms import ALGORITHMS
 from ratelimit_app.conformance.subject import Subject, every_algorithm, quota
 from ratelimit_app.stores.redis import RedisStore
+from ratelimit_app.stores.script import CODES
 from tests.stores.stores import ClockedRedisStore, always, clocked_subject
 
 #: What PTTL says of a key without expiry.
@@ -161,3 +162,29 @@ def test_no_version_yet_is_a_token_too(redis_store: RedisStore, raw: redis.Redis
     assert redis_store.version() == ""
     redis_store.announce("token")
     assert redis_store.version() == "token"
+
+
+@every_algorithm
+def test_a_bucket_that_heals_lives_until_it_is_like_a_fresh_one(
+    redis_store: RedisStore, raw: redis.Redis, algorithm: str
+):
+    subject, one = Subject(always(redis_store)), quota(algorithm, 1, 80_000_000)
+    key = redis_store.bucket(subject.asked(one))
+    assert subject.take(one).allowed
+    raw.persist(key)
+    refused = subject.take(one)
+    assert not refused.allowed
+    # Whatever passed since the refusal is gone from it; a minute is more than a test takes.
+    assert 0 <= refused.reset_after * 1000 - raw.pttl(key) < 60_000
+
+
+def test_the_numbers_of_the_algorithms_are_those_of_the_first_release():
+    """Workers of two releases share a Redis and its scripts: no number may change its meaning."""
+    assert CODES == {
+        "fixed_window": 1,
+        "sliding_window_log": 2,
+        "sliding_window_counter": 3,
+        "token_bucket": 4,
+        "leaky_bucket": 5,
+        "gcra": 6,
+    }

@@ -188,3 +188,16 @@ def test_the_numbers_of_the_algorithms_are_those_of_the_first_release():
         "leaky_bucket": 5,
         "gcra": 6,
     }
+
+
+def test_the_clock_is_redis_s_own_in_milliseconds(redis_store: RedisStore, raw: redis.Redis):
+    def now() -> int:
+        seconds, micro = raw.time()
+        return int(seconds) * 1000 + int(micro) // 1000
+
+    subject, hourly = Subject(always(redis_store)), quota("gcra", 1, 3600)
+    before = now()
+    assert subject.take(hourly).allowed
+    after = now()
+    # The instant when it will be like new: an hour after the admission.
+    assert before <= int(raw.get(redis_store.bucket(subject.asked(hourly)))) - 3_600_000 <= after

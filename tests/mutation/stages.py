@@ -52,19 +52,20 @@ def selection(file: str) -> list[str]:
     stem, kind = file.rpartition("/")[-1].split(".")
     contract = _in("algorithms", "gcra", "contract", "reference", "long_log")
     suite = _in("stores", "cases", "conformance")
-    memory = _in("stores", "memory_room", "memory", "memory_crowds", "memory_budget")
-    redis = _in("stores", "redis_writes", "redis_expiry", "redis_budget")
+    memory = _in("stores", "memory_room", "memory_locks", "memory")
+    crowds = _in("stores", "memory_crowds", "memory_budget")
+    redis = _in("stores", "redis_seam", "redis_writes", "redis_expiry", "redis_budget")
     if stem in ALGORITHMS and kind == "py":
-        files = [*contract, *_in("policies", "validators"), *memory[:2], *suite]
+        files = [*contract, *_in("policies", "validators"), *memory, *suite]
         return [*files, "-k", f"validators or long_log or {stem} and not django"]
     by_lua = "not memory and not django-redis and not threads and not tasks"
     if stem in ALGORITHMS:
         return [contract[-1], *redis, *suite, "-k", f"long_log or {stem} and {by_lua}"]
     if stem == "memory":
         clock = _in("time", "memory_clock")
-        return [*memory[:2], *clock, *suite, *memory[2:], "-k", "not django"]
+        return [*memory, *clock, *suite, *crowds, "-k", "not django"]
     if stem == "traced":
-        return [*_in("commands", "traced", "replay"), *suite, "-k", by_lua]
+        return [redis[0], *_in("commands", "traced", "replay"), *suite, "-k", by_lua]
     if file == "ratelimit_app/algorithms/base.py":
         return [*contract, *_in("policies", "validators"), *suite, "-k", "not django"]
     if file == "ratelimit_app/stores/base.py":

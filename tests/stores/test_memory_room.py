@@ -5,7 +5,8 @@ import sys
 import pytest
 
 from ratelimit_app.algorithms import ALGORITHMS, BUCKETS
-from ratelimit_app.conformance.subject import Subject, every_algorithm, quota
+from ratelimit_app.conformance.subject import MIDNIGHT, Subject, every_algorithm, quota
+from ratelimit_app.stores import Take
 from ratelimit_app.stores.memory import MemoryStore
 from tests.stores.stores import Memory
 
@@ -40,17 +41,42 @@ def test_a_full_store_lets_go_of_who_has_most_left(algorithm: str):
 
 @every_algorithm
 def test_who_was_looked_at_and_kept_is_not_looked_at_again_at_once(algorithm: str):
-    """The next five are: so a client who has used up nothing is found among those who have."""
+    """The next five are: so who has used up little is found behind those who have used up all."""
     subject, ten = Memory(11), quota(algorithm, 10, 60)
-    for who in clients(5):
+    for who in clients(6):
         subject.take(ten, 10, who=who)
     subject.take(ten, 9, who="nearly drained")
-    for who in clients(5, 5):
+    for who in clients(4, 6):
         subject.take(ten, 10, who=who)
-    # The first sample is of the drained; one of them goes. The second begins with the other.
-    for who in ("late", "later"):
-        subject.take(ten, 10, who=who)
+    # One of the first five goes and four move to the end; then the sixth is first.
+    subject.take(ten, 10, who="late")
+    assert subject.look(ten, who="nearly drained").remaining == 1
+    subject.take(ten, 10, who="later")
     assert subject.look(ten, who="nearly drained").remaining == 10
+
+
+@every_algorithm
+def test_each_part_of_the_store_keeps_to_its_own_bound(algorithm: str):
+    """A call of two clients: the first one's part was full, the second one's is not."""
+    store, ten = MemoryStore(1024, lambda: MIDNIGHT), quota(algorithm, 10, 60)
+    for number in range(64):
+        store.take([Take(ten, bytes([1, number]) * 5)])
+    store.take([Take(ten, b"\x01new" * 3), Take(ten, b"\x02new" * 3)])
+    assert [shard.size for shard in store._shards[:4]] == [0, 64, 1, 0]
+
+
+@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS.keys() - {"sliding_window_counter"}))
+def test_a_sweep_takes_what_is_fresh_from_this_very_millisecond(algorithm: str):
+    """More than it looks at under one hold of the lock. The counter keeps a second window."""
+    subject, ten = Memory(1000), quota(algorithm, 10, 60)
+    for who in clients(1000):
+        reset = subject.take(ten, who=who).reset_after
+    subject.wait(reset - 0.001)
+    subject.store.sweep()
+    assert len(subject.store) == 1000
+    subject.wait(0.001)
+    subject.store.sweep()
+    assert len(subject.store) == 0
 
 
 @every_algorithm
@@ -112,6 +138,7 @@ def test_a_store_holds_a_hundred_thousand_unless_told_otherwise():
     store = MemoryStore()
     assert sum([store._most] * len(store._shards)) == 100_000
     assert store.name == "memory"
+    assert store.processes == 1
 
 
 @every_algorithm

@@ -6,16 +6,13 @@ It counts per process: three processes admit three times the limit. Use Redis to
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from threading import Lock
 
-from ratelimit_app.algorithms import Decision, Splice, State
+from ratelimit_app.algorithms import Decision
 
-from .base import Quota, Take, decision
+from .base import Take, decision
+from .shards import Shard, Table
 
 _SHARDS = 16
-#: How many buckets are looked at to find one to let go of, when a shard is full.
-_SAMPLE = 5
 #: How many buckets a sweep looks at under one hold of a lock: well below a millisecond.
 _SWEEP = 256
 
@@ -25,72 +22,6 @@ def clock() -> Callable[[], int]:
     offset = time.time_ns() - time.monotonic_ns()
     elapsed = time.monotonic_ns
     return lambda: (elapsed() + offset) // 1_000_000
-
-
-class _Table:
-    """The buckets of one quota in one shard; the quota is the last one seen, for its expiry."""
-
-    __slots__ = ("quota", "states")
-
-    def __init__(self, quota: Quota) -> None:
-        self.quota = quota
-        self.states: dict[bytes, State] = {}
-
-
-class _Shard:
-    """A share of the identities, behind one lock."""
-
-    __slots__ = ("lock", "size", "tables")
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.tables: dict[str, _Table] = {}
-        self.size = 0
-
-    def load(self, take: Take) -> State | None:
-        table = self.tables.get(take.quota.tag)
-        return None if table is None else table.states.get(take.identity)
-
-    def save(self, take: Take, state: State) -> None:
-        quota, identity, _ = take
-        table = self.tables.get(quota.tag)
-        if table is None:
-            table = self.tables[quota.tag] = _Table(quota)
-        table.quota = quota
-        states = table.states
-        if state.__class__ is Splice:
-            state.into(states[identity])
-        elif identity in states:
-            states[identity] = state
-        else:
-            states[identity] = state
-            self.size += 1
-
-    def drop(self, table: _Table, identity: bytes) -> None:
-        if table.states.pop(identity, None) is None:
-            return
-        self.size -= 1
-        if not table.states:
-            # A dict keeps its room when its items go: start a new one.
-            table.states = {}
-
-    def evict(self, now: int) -> None:
-        """Let go of who has most left in a sample of the largest table, and of all that are fresh.
-
-        By expiry alone a flood of new clients would wash out those who have used up their limit.
-        The rest of the sample moves to the end, so that the next sample is another one.
-        """
-        table = max(self.tables.values(), key=lambda each: len(each.states))
-        quota, sample = table.quota, []
-        for identity, state in islice(table.states.items(), _SAMPLE):
-            _, _, remaining, _, reset = quota.take(state, quota.limit, 0, now)
-            sample.append((-remaining, reset, identity))
-        sample.sort()
-        gone = max(1, sum(reset == 0 for _, reset, _ in sample))
-        for _, _, identity in sample[:gone]:
-            self.drop(table, identity)
-        for _, _, identity in sample[gone:]:
-            table.states[identity] = table.states.pop(identity)
 
 
 class MemoryStore:
@@ -106,7 +37,7 @@ class MemoryStore:
         #: A small store is not shared out: each part would hold next to nothing.
         self._spread = _SHARDS if most >= 64 * _SHARDS else 1
         self._most = most // self._spread
-        self._shards = [_Shard() for _ in range(self._spread)]
+        self._shards = [Shard() for _ in range(self._spread)]
 
     def __len__(self) -> int:
         return sum(shard.size for shard in self._shards)
@@ -175,7 +106,7 @@ class MemoryStore:
                 for tag in [tag for tag, table in shard.tables.items() if not table.states]:
                     del shard.tables[tag]
 
-    def _sweep(self, shard: _Shard, table: _Table, identities: list[bytes]) -> None:
+    def _sweep(self, shard: Shard, table: Table, identities: list[bytes]) -> None:
         now, quota = self.now(), table.quota
         for identity in identities:
             state = table.states.get(identity)
@@ -208,7 +139,7 @@ class MemoryStore:
                 shard.evict(now)
         return decisions
 
-    def _shard(self, take: Take) -> _Shard:
+    def _shard(self, take: Take) -> Shard:
         return self._shards[take.identity[0] % self._spread]
 
     @contextlib.contextmanager

@@ -27,6 +27,7 @@ SLOW = (
     "ratelimit_app/stores/script.py",
     "ratelimit_app/stores/base.py",
     "ratelimit_app/stores/memory.py",
+    "ratelimit_app/stores/shards.py",
     "ratelimit_app/stores/traced.py",
 )
 

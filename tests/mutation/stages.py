@@ -61,7 +61,7 @@ def selection(file: str) -> list[str]:
     by_lua = "not memory and not django-redis and not threads and not tasks"
     if stem in ALGORITHMS:
         return [contract[-1], *redis, *suite, "-k", f"long_log or {stem} and {by_lua}"]
-    if stem == "memory":
+    if stem in ("memory", "shards"):
         clock = _in("time", "memory_clock")
         return [*memory, *clock, *suite, *crowds, "-k", "not django"]
     if stem == "traced":

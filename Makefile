@@ -14,7 +14,7 @@ MADE  := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 STAMP := $(VENV)/.ready-$(shell printf %s '$(MADE)' | tr -c 'A-Za-z0-9.' _)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz mutants lint bench lock
+.PHONY: help demo test chaos fuzz mutants lint bench lock
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,9 @@ demo: $(STAMP)  ## a tour of the app on a small site (ARGS=--once ends by itself
 test: $(STAMP)  ## run the tests (ARGS="-k gcra -n0" goes to pytest)
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 	$(if $(ARGS),,$(BIN)/python -m pytest -m alone)
+
+chaos: $(STAMP)  ## break real servers: kill, stop, delay, partition, failover (about 20 minutes)
+	$(BIN)/python -m pytest -m chaos $(ARGS)
 
 fuzz: $(STAMP)  ## Lua against Python from ever new seeds, for MINUTES=10
 	$(BIN)/python -m tests.algorithms.fuzz $(MINUTES)

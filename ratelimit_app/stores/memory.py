@@ -12,9 +12,12 @@ from ratelimit_app.algorithms import Decision
 from .base import Take, decision
 from .shards import Shard, Table
 
-_SHARDS = 16
+#: A shard holds some thousands: the dict of a larger one would take milliseconds to grow.
+_SHARDS, _MOST_SHARDS, _SHARD = 16, 256, 8192
 #: How many buckets a sweep looks at under one hold of a lock: well below a millisecond.
 _SWEEP = 256
+#: Seconds that a sweep rests after that.
+_BREATH = 0.000_05
 
 
 def clock() -> Callable[[], int]:
@@ -35,7 +38,9 @@ class MemoryStore:
         self.name = name
         self.now = now or clock()
         #: A small store is not shared out: each part would hold next to nothing.
-        self._spread = _SHARDS if most >= 64 * _SHARDS else 1
+        self._spread = 1
+        if most >= 64 * _SHARDS:
+            self._spread = min(_MOST_SHARDS, max(_SHARDS, -(most // -_SHARD)))
         self._most = most // self._spread
         self._shards = [Shard() for _ in range(self._spread)]
 
@@ -102,6 +107,8 @@ class MemoryStore:
                 for start in range(0, len(identities), _SWEEP):
                     with shard.lock:
                         self._sweep(shard, table, identities[start : start + _SWEEP])
+                    # A thread that runs on keeps the interpreter for 5 ms: give way to requests.
+                    time.sleep(_BREATH)
             with shard.lock:
                 for tag in [tag for tag, table in shard.tables.items() if not table.states]:
                     del shard.tables[tag]

@@ -1,6 +1,7 @@
 """What the memory store lets go of, and keeps: few buckets, and each of them looked at."""
 
 import sys
+from itertools import pairwise
 
 import pytest
 
@@ -152,3 +153,25 @@ def test_a_clients_shard_is_its_own_in_every_call(algorithm: str):
         assert subject.take(ten, 2, who=who).remaining == 4
         subject.store.reset([subject.asked(ten, who=who)])
         assert subject.look(ten, who=who).remaining == 10
+
+
+@pytest.mark.parametrize("most", [100_000, 2_000_000])
+def test_no_part_of_a_store_is_so_large_that_it_takes_a_millisecond_to_grow(most: int):
+    store = MemoryStore(most)
+    assert store._most <= 8192
+    assert len(store._shards) * store._most <= most
+
+
+@every_algorithm
+def test_a_sweep_rests_after_every_few_hundred_buckets(algorithm: str, monkeypatch):
+    """A thread that runs on keeps the interpreter from all others for 5 ms."""
+    subject, ten = Memory(), quota(algorithm, 10, 60)
+    for who in clients(5000):
+        subject.take(ten, who=who)
+    left: list[int] = []
+    monkeypatch.setattr("time.sleep", lambda _: left.append(len(subject.store)))
+    subject.wait(200)
+    subject.store.sweep()
+    assert left[-1] == 0
+    before = [5000, *left]
+    assert max(was - now for was, now in pairwise(before)) == 256

@@ -1,5 +1,6 @@
 """What every test may use."""
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -31,3 +32,12 @@ def redis_server() -> Iterator[RedisServer]:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
     yield server
     server.stop()
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads are interrupted as often as Python can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(5e-6)
+    yield
+    sys.setswitchinterval(before)

@@ -80,7 +80,8 @@ class Clients:
         wire = self._loops.get(loop)
         if wire is None:
             # A wire knows its loop, so a loop that ended would be kept for ever.
-            for ended in [each for each in self._loops if each.is_closed()]:
+            # Listed first: other threads have loops of their own, and enter them here.
+            for ended in [each for each in list(self._loops) if each.is_closed()]:
                 self._loops.pop(ended, None)
             options = {name: value for name, value in self._options.items() if name not in _OURS}
             pool = redis.asyncio.ConnectionPool.from_url(self._url, **{**options, **_TERSE})

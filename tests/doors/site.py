@@ -98,6 +98,11 @@ class _AsyncClient(AsyncClient):
         return {**scope, "client": self._peer}
 
 
+async def aget(address: str, at: str) -> HttpResponse:
+    """One GET from inside an event loop."""
+    return await _asend(address, "GET", at)
+
+
 async def _asend(address: str | None, method: str, at: str, **kwargs: Any) -> HttpResponse:
     response: Any = await _AsyncClient(address).generic(method, at, **kwargs)
     if isinstance(response, StreamingHttpResponse):

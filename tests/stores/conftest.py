@@ -1,6 +1,5 @@
 """Every store of the family, under one name; and Redis as sites use it."""
 
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -49,12 +48,3 @@ def raw(redis_server: RedisServer) -> Iterator[redis.Redis]:
     """To look at what is in Redis."""
     with redis_server.client() as client:
         yield client
-
-
-@pytest.fixture
-def restless() -> Iterator[None]:
-    """Threads are interrupted as often as Python can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(5e-6)
-    yield
-    sys.setswitchinterval(before)

@@ -18,7 +18,7 @@ from tests.stores.crowd import THREADS as THREADS_OF_ONE
 from tests.stores.stores import CACHES, ClockedRedisStore, clocked_subject, closing, midway
 
 PROCESSES = 8
-REPEATS = 5
+REPEATS = 20
 DAY = 86_400
 
 Crowd = Callable[[str, str, str, int], int]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .mutant import ALGORITHMS
+from .mutant import ALGORITHMS, KEYS
 
 #: As in tests/algorithms/test_histories.py.
 SEEDS, STEPS = 100, 60
@@ -29,6 +29,8 @@ def stages(file: str, quick: bool) -> list[Stage]:
     """The stages for a mutant of this file."""
     stem = file.rsplit("/", maxsplit=1)[-1].split(".", maxsplit=1)[0]
     names = (stem,) if stem in ALGORITHMS else ALGORITHMS
+    if stem in KEYS:
+        return [Stage("tests", lambda _: passes_tests(selection(file)), 600, 240)]
     told = Stage("histories", lambda url: histories(url, names), 120, 4 * len(names))
     tests = Stage("tests", lambda _: passes_tests(selection(file)), 600, 240, 2)
     return [told] if quick else [told, tests]
@@ -50,6 +52,9 @@ def histories(url: str, names: tuple[str, ...]) -> bool:
 def selection(file: str) -> list[str]:
     """The arguments of pytest: files of tests, quick ones first, and which of their tests."""
     stem, kind = file.rpartition("/")[-1].split(".")
+    if stem in KEYS:
+        kinds = _in("keys", "kinds", "functions", "addresses", "hostile", "digests", "forged")
+        return [*kinds, *_in("privacy", "keys"), "tests/doors/test_users.py"]
     contract = _in("algorithms", "gcra", "contract", "reference", "long_log")
     suite = _in("stores", "cases", "conformance")
     memory = _in("stores", "memory_room", "memory_locks", "memory")

@@ -8,7 +8,7 @@ from . import (
     sliding_window_log,
     token_bucket,
 )
-from .base import EXACT, NEVER, Algorithm, Decision, Limit, Splice, State, Taken
+from .base import EXACT, NEVER, Algorithm, Decision, Given, Limit, Splice, State, Taken
 
 #: Where a new algorithm is entered. The names are stored in rows and keys: never rename one.
 ALGORITHMS: dict[str, Algorithm] = {
@@ -30,6 +30,7 @@ __all__ = [
     "NEVER",
     "Algorithm",
     "Decision",
+    "Given",
     "Limit",
     "Splice",
     "State",

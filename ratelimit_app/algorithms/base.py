@@ -58,15 +58,34 @@ State: TypeAlias = Any
 #: milliseconds. A plain tuple: one is made for every bucket of every request.
 Taken: TypeAlias = tuple[State | None, bool, int, int, int]
 
+#: New state and its reset_after in milliseconds (0: it is like a fresh bucket, and may go).
+Given: TypeAlias = tuple[State, int]
+
 
 class Algorithm(Protocol):
-    """A module with two pure functions; its twin in Lua has the same stem."""
+    """A module with three pure functions; its twin in Lua has the same stem.
+
+    The twin is one function, which gives when it is told since when.
+    """
 
     def take(self, state: State | None, limit: Limit, cost: int, now: int, /) -> Taken:
         """Ask for `cost` units at `now`, in milliseconds since the epoch.
 
         A state comes back with an admission of a cost above 0, and with a refusal only to mend a
         bucket whose time lies beyond what its numbers allow.
+        """
+        ...
+
+    def give(
+        self, state: State | None, limit: Limit, cost: int, now: int, since: int, reset: int, /
+    ) -> Given | None:
+        """Give back `cost` units (1 or more) that a take got at `since`, when it said `reset`.
+
+        `now`, `since` and `reset` (its reset_after; 0 if unknown) are milliseconds. While the clock
+        runs forward and nobody edits the limit, the bucket never has more room than if these units
+        had not been taken, whatever others took. It has as much, save that one of the three buckets
+        lacks what it replenished since, at most, where the take found less than that spent.
+        None: there is nothing to give back.
         """
         ...
 

@@ -1,5 +1,5 @@
 -- Fixed window; see fixed_window.py. State: start and count, '>I7I7'.
-return function(state, most, period, burst, cost, now)
+return function(state, most, period, burst, cost, now, since)
   local opened = now - now % period
   local closes = opened + period - now
   local begun, count, ahead = opened, 0, false
@@ -10,6 +10,11 @@ return function(state, most, period, burst, cost, now)
       count = math.min(counted, most)
       if not ahead then begun = start end
     end
+  end
+  if since then
+    if ahead or since < opened or since >= opened + period then return end
+    count = math.max(0, count - cost)
+    return struct.pack('>I7I7', begun, count), count > 0 and closes or 0
   end
   if count + cost <= most then
     count = count + cost

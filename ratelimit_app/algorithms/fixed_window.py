@@ -3,7 +3,7 @@
 State: start of the window (ms), units counted in it.
 """
 
-from .base import NEVER, Limit, Taken
+from .base import NEVER, Given, Limit, Taken
 
 
 def take(state: tuple[int, int] | None, limit: Limit, cost: int, now: int, /) -> Taken:
@@ -29,6 +29,20 @@ def take(state: tuple[int, int] | None, limit: Limit, cost: int, now: int, /) ->
     mended = (begun, count) if ahead else None
     wait = NEVER if cost > most else closes
     return mended, False, most - count, wait, closes if count else 0
+
+
+def give(
+    state: tuple[int, int] | None, limit: Limit, cost: int, now: int, since: int, _reset: int, /
+) -> Given | None:
+    """See `Algorithm.give`: only in the window in which they were taken."""
+    most, period, _ = limit
+    opened = now - now % period
+    closes = opened + period
+    if state is None or state[0] > now or not opened <= since < closes:
+        return None
+    begun, counted = state
+    count = max(0, min(counted, most) - cost) if begun >= opened else 0
+    return (begun, count), closes - now if count else 0
 
 
 def expires(state: tuple[int, int], limit: Limit, /) -> int:

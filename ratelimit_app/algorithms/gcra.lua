@@ -1,6 +1,6 @@
 -- GCRA; see gcra.py. State: the instant, 'ms' or 'ms:fraction'. A whole ms is stored as an integer
 -- by Redis, which is the smallest value there is. '%.0f', since '..' keeps 14 digits only.
-return function(state, rate, period, burst, cost, now)
+return function(state, rate, period, burst, cost, now, since, reset)
   local full = burst * period
   local debt, beyond = 0, false
   if state then
@@ -16,6 +16,14 @@ return function(state, rate, period, burst, cost, now)
     local fraction = ahead % rate
     local ms = string.format('%.0f', now + (ahead - fraction) / rate)
     return fraction == 0 and ms or ms .. ':' .. string.format('%.0f', fraction)
+  end
+  if since then
+    cost = math.min(cost, burst) * period
+    local after = math.max(cost, math.min((reset - 1) * rate + 1, full))
+    local back = math.min(cost, after - math.max(0, now - since) * rate)
+    if back <= 0 then return end
+    local left = math.max(0, debt - back)
+    return instant(left), math.ceil(left / rate)
   end
   if cost <= burst and debt + cost * period <= full then
     local after = debt + cost * period

@@ -5,7 +5,7 @@ millisecond and a fraction of it in 1/limit; both in one integer, since a bucket
 be as small as one in Redis. State: ms * 2**53 + fraction.
 """
 
-from .base import NEVER, Limit, Taken
+from .base import NEVER, Given, Limit, Taken
 
 _FRACTION = 53
 _MASK = 2**53 - 1
@@ -34,6 +34,27 @@ def take(state: int | None, limit: Limit, cost: int, now: int, /) -> Taken:
     mended = now + debt // rate << _FRACTION | debt % rate if beyond else None
     wait = NEVER if cost > burst else -((after - full) // -rate)
     return mended, False, (full - debt) // period, wait, -(debt // -rate)
+
+
+def give(
+    state: int | None, limit: Limit, cost: int, now: int, since: int, reset: int, /
+) -> Given | None:
+    """See `Algorithm.give`.
+
+    Once all of the debt after the take is paid off, none of these units is owed. An instant does
+    not tell when it was written, so it may have been just now.
+    """
+    rate, period, burst = limit
+    full, cost = burst * period, min(cost, burst) * period
+    # At least; the wait was rounded up.
+    after = max(cost, min((reset - 1) * rate + 1, full))
+    back = min(cost, after - max(0, now - since) * rate)
+    if state is None or back <= 0:
+        return None
+    fraction = min(state & _MASK, rate - 1)
+    debt = min(((state >> _FRACTION) - now) * rate + fraction, full)
+    left = max(0, debt - back)
+    return now + left // rate << _FRACTION | left % rate, -(left // -rate)
 
 
 def expires(state: int, _limit: Limit, /) -> int:

@@ -7,7 +7,7 @@ local function wait(previous, current, left, period, room)
   return left + period - (math.ceil((room + 1) * period / current) - 1)
 end
 
-return function(state, most, period, burst, cost, now)
+return function(state, most, period, burst, cost, now, since)
   local opened = now - now % period
   local left = opened + period - now
   local begun, previous, current, ahead = opened, 0, 0, false
@@ -20,6 +20,15 @@ return function(state, most, period, burst, cost, now)
     elseif start >= opened - period then
       previous = math.min(counted, most)
     end
+  end
+  if since then
+    if ahead or since < opened - period or since >= opened + period then return end
+    if since >= opened then
+      current = math.max(0, current - cost)
+    else
+      previous = math.max(0, previous - cost)
+    end
+    return struct.pack('>I7I7I7', begun, previous, current), wait(previous, current, left, period, 0)
   end
   local used = math.floor(previous * left / period) + current
   if cost == 0 or used + cost <= most then

@@ -5,7 +5,7 @@ the previous window that the sliding one still covers. State: start of the curre
 units of the previous window, units of the current one.
 """
 
-from .base import NEVER, Limit, Taken
+from .base import NEVER, Given, Limit, Taken
 
 
 def take(state: tuple[int, int, int] | None, limit: Limit, cost: int, now: int, /) -> Taken:
@@ -36,6 +36,33 @@ def take(state: tuple[int, int, int] | None, limit: Limit, cost: int, now: int, 
     wait = NEVER if cost > most else _wait(previous, current, left, period, most - cost)
     reset = _wait(previous, current, left, period, 0)
     return mended, False, max(0, most - used), wait, reset
+
+
+def give(
+    state: tuple[int, int, int] | None,
+    limit: Limit,
+    cost: int,
+    now: int,
+    since: int,
+    _reset: int,
+    /,
+) -> Given | None:
+    """See `Algorithm.give`: of the window in which they were taken, be it the previous one now."""
+    most, period, _ = limit
+    opened = now - now % period
+    closes = opened + period
+    if state is None or state[0] > now or not opened - period <= since < closes:
+        return None
+    begun, previous, current = state
+    if begun < opened:
+        previous, current = current if begun >= opened - period else 0, 0
+        begun = opened
+    previous, current = min(previous, most), min(current, most)
+    if since >= opened:
+        current = max(0, current - cost)
+    else:
+        previous = max(0, previous - cost)
+    return (begun, previous, current), _wait(previous, current, closes - now, period, 0)
 
 
 def expires(state: tuple[int, int, int], limit: Limit, /) -> int:

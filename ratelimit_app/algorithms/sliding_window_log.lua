@@ -18,11 +18,12 @@ local function entry(time, total)
   return struct.pack('>I5I3', time % TIMES, total)
 end
 
-return function(state, most, period, burst, cost, now)
+return function(state, most, period, burst, cost, now, since)
   local bytes = state(0, HEADER - 1)
   local newest, capacity, head, count, base
   if #bytes == HEADER then newest, capacity, head, count, base = struct.unpack('>I6I3I3I3I3', bytes) end
   if not newest or newest + period < now then
+    if since then return end
     if cost > most then return false, false, most, -1, 0 end
     if cost == 0 then return false, true, most, 0, 0 end
     local room = math.min(4, most)
@@ -40,6 +41,31 @@ return function(state, most, period, burst, cost, now)
     if index < 0 then return base end
     local _, total = read(index)
     return total
+  end
+
+  if since then
+    local dead, last = first(0, count, function(index) return read(index) >= now - period end), count
+    if since < now then last = first(dead, count, function(index) return read(index) > since end) end
+    local before, upto = total_after(dead - 1), total_after(last - 1)
+    local function units(index) return (total_after(index) - before) % TOTALS end
+    local left = math.max(0, units(last - 1) - cost)
+    local back = units(last - 1) - left
+    if back == 0 then return end
+    local cut = first(dead, last, function(index) return units(index) > left end)
+    local final, run = read(cut - 1), {}
+    local function push(time, total)
+      final = time
+      run[#run + 1] = entry(time, (total - back) % TOTALS)
+    end
+    if units(cut - 1) < left then push((read(cut)), upto) end
+    for index = last, count - 1 do push(read(index)) end
+    local size = cut + #run
+    if size == dead then return '', 0 end
+    local bytes, room = table.concat(run), (capacity - (head + cut) % capacity) * ENTRY
+    return {
+      0, header(final, capacity, head, size, base),
+      slot(cut), string.sub(bytes, 1, room), HEADER, string.sub(bytes, room + 1),
+    }, math.min(final, now) + period + 1 - now
   end
 
   local keep = count

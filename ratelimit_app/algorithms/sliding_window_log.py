@@ -11,7 +11,7 @@ running total before the head), then entries of time modulo 2**40 ms (5) and tot
 
 from collections.abc import Callable
 
-from .base import NEVER, Limit, Splice, Taken
+from .base import NEVER, Given, Limit, Splice, Taken
 
 #: Totals are kept modulo 2**24 and entries take 8 bytes each, so a limit must stay well below.
 MOST = 1_000_000
@@ -82,6 +82,55 @@ def take(state: bytes | bytearray | None, limit: Limit, cost: int, now: int, /) 
         wait = (ring.time(freed) if freed < keep else now) + period + 1 - now
     last = now if keep < ring.count else ring.newest
     return mended, False, max(0, most - used), wait, last + period + 1 - now
+
+
+def give(
+    state: bytes | bytearray | None,
+    limit: Limit,
+    cost: int,
+    now: int,
+    since: int,
+    _reset: int,
+    /,
+) -> Given | None:
+    """See `Algorithm.give`: of the entries up to `since`, the newest first.
+
+    What is left without a unit goes, so a log never has more entries than units.
+    """
+    period = limit.period
+    if state is None:
+        return None
+    ring = _Ring(state)
+    dead = _first(0, ring.count, lambda index: ring.time(index) >= now - period)
+    # Entries at or after now (the clock stepped back) count as one at now.
+    end = ring.count
+    if since < now:
+        end = _first(dead, end, lambda index: ring.time(index) > since)
+    before, upto = ring.total(dead - 1), ring.total(end - 1)
+
+    def units(index: int) -> int:
+        """In the window, up to and with entry `index`."""
+        return (ring.total(index) - before) % _TOTALS
+
+    left = max(0, units(end - 1) - cost)
+    back = units(end - 1) - left
+    if not back:
+        return None
+    cut = _first(dead, end, lambda index: units(index) > left)
+    run = [(ring.time(cut), upto)] if units(cut - 1) < left else []
+    run += [(ring.time(index), ring.total(index)) for index in range(end, ring.count)]
+    count = cut + len(run)
+    if count == dead:
+        return state, 0
+    newest = run[-1][0] if run else ring.time(cut - 1)
+    entries = b"".join(_entry(time, (total - back) % _TOTALS) for time, total in run)
+    room = (ring.capacity - (ring.head + cut) % ring.capacity) * _ENTRY
+    pieces = (
+        (0, _header(newest, ring.capacity, ring.head, count, ring.base)),
+        (ring.slot(cut), entries[:room]),
+        (_HEADER, entries[room:]),
+    )
+    return Splice(pieces), min(newest, now) + period + 1 - now
 
 
 def expires(state: bytes | bytearray, limit: Limit, /) -> int:

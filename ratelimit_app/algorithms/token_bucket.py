@@ -6,7 +6,7 @@ and what was spent stays spent. State: missing (scaled), the period it is scaled
 last write (ms).
 """
 
-from .base import NEVER, Limit, Taken
+from .base import NEVER, Given, Limit, Taken
 
 
 def take(state: tuple[int, int, int] | None, limit: Limit, cost: int, now: int, /) -> Taken:
@@ -17,8 +17,7 @@ def take(state: tuple[int, int, int] | None, limit: Limit, cost: int, now: int, 
     if state is not None:
         missing, scale, last = state
         if scale != period:
-            # The period was edited: keep the whole tokens that were spent.
-            missing = missing // scale * period + min(missing % scale, period - 1)
+            missing = _rescaled(missing, scale, period)
         missing = min(missing, full)
         if last > now:
             ahead = True
@@ -33,7 +32,40 @@ def take(state: tuple[int, int, int] | None, limit: Limit, cost: int, now: int, 
     return mended, False, (full - missing) // period, wait, -(missing // -rate)
 
 
+def give(
+    state: tuple[int, int, int] | None,
+    limit: Limit,
+    cost: int,
+    now: int,
+    since: int,
+    reset: int,
+    /,
+) -> Given | None:
+    """See `Algorithm.give`.
+
+    Once all that was missing after the take has been refilled, none of these units is missing.
+    """
+    rate, period, burst = limit
+    if state is None:
+        return None
+    missing, scale, last = state
+    full, cost = burst * period, min(cost, burst) * period
+    # At least; the wait was rounded up.
+    after = max(cost, min((reset - 1) * rate + 1, full))
+    back = min(cost, after - max(0, last - since) * rate)
+    if back <= 0:
+        return None
+    missing = max(0, min(_rescaled(missing, scale, period), full) - back)
+    left = max(0, missing - max(0, now - last) * rate)
+    return (missing, period, last), -(left // -rate)
+
+
 def expires(state: tuple[int, int, int], limit: Limit, /) -> int:
     """See `Algorithm.expires`."""
     missing, _, last = state
     return last - missing // -limit.limit
+
+
+def _rescaled(missing: int, scale: int, period: int) -> int:
+    """After an edit of the period: the whole tokens that were spent are kept."""
+    return missing // scale * period + min(missing % scale, period - 1)

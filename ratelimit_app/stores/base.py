@@ -78,6 +78,30 @@ class Store(Protocol):
         """`take`, without blocking the event loop."""
         ...
 
+    def give(
+        self,
+        takes: Sequence[Take],
+        since: int | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
+        """Give back what these takes spent, in one trip that is never repeated.
+
+        `since` and `decisions` tell when they were taken (ms, by the clock of the store) and what
+        was said; then no bucket has more room than if they had not been taken (see
+        `Algorithm.give`), and nothing goes into a later window. Without them so much is taken off
+        what is spent now; of windows, of the present one.
+        """
+        ...
+
+    async def agive(
+        self,
+        takes: Sequence[Take],
+        since: int | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
+        """`give`, without blocking the event loop."""
+        ...
+
     def reset(self, takes: Sequence[Take]) -> None:
         """Make these buckets fresh."""
         ...
@@ -105,6 +129,12 @@ def decision(
     return tuple.__new__(
         Decision, (allowed, most, remaining, wait, reset / 1000, quota.policy, source, 0.0)
     )
+
+
+def spent(takes: Sequence[Take], decisions: Sequence[Decision]) -> list[tuple[Take, int]]:
+    """The takes that cost something, each with the reset_after (ms) that was said, or 0."""
+    resets = [round(each.reset_after * 1000) for each in decisions] or [0] * len(takes)
+    return [(take, reset) for take, reset in zip(takes, resets, strict=True) if take.cost]
 
 
 def text(digest: bytes) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ratelimit_app.algorithms import Decision
 
-from .base import Take, decision
+from .base import Take, decision, spent
 from .shards import Shard, Table
 
 #: A shard holds some thousands: the dict of a larger one would take milliseconds to grow.
@@ -79,14 +79,32 @@ class MemoryStore:
         """See `Store.atake`. It needs no trip, so it is answered here and now."""
         return self.take(takes, spend=spend)
 
+    def give(
+        self,
+        takes: Sequence[Take],
+        since: int | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
+        """See `Store.give`."""
+        with self._locked(takes):
+            now = self.now()
+            for take, reset in spent(takes, decisions):
+                self._give(take, now, now if since is None else since, reset)
+
+    async def agive(
+        self,
+        takes: Sequence[Take],
+        since: int | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
+        """See `Store.agive`."""
+        self.give(takes, since, decisions)
+
     def reset(self, takes: Sequence[Take]) -> None:
         """See `Store.reset`."""
         with self._locked(takes):
             for take in takes:
-                shard = self._shard(take)
-                table = shard.tables.get(take.quota.tag)
-                if table is not None:
-                    shard.drop(table, take.identity)
+                self._shard(take).forget(take)
 
     def beat(self) -> None:
         """See `Store.beat`."""
@@ -145,6 +163,17 @@ class MemoryStore:
             while shard.size > self._most:
                 shard.evict(now)
         return decisions
+
+    def _give(self, take: Take, now: int, since: int, reset: int) -> None:
+        quota, shard = take.quota, self._shard(take)
+        given = quota.twin.give(shard.load(take), quota.limit, take.cost, now, since, reset)
+        if given is None:
+            return
+        state, left = given
+        if left:
+            shard.save(take, state)
+        else:
+            shard.forget(take)
 
     def _shard(self, take: Take) -> Shard:
         return self._shards[take.identity[0] % self._spread]

@@ -1,28 +1,13 @@
--- The only Lua that touches buckets. `clock`, `lifetime` and `algorithms` come first (see script.py).
+-- Decides. `clock`, `lifetime`, `twin`, `load` and `save` come first (see script.py).
 -- KEYS[i] is a bucket, ARGV[i + 1] its quota and cost, packed; ARGV[1] is '1' to spend, '0' to look.
--- Replies with allowed, remaining, retry_after and reset_after (ms) of each bucket, flat.
-local RING = 2 -- the algorithm whose state is read and written in pieces
+-- Replies with allowed, remaining, retry_after and reset_after (ms) of each bucket, flat, and with
+-- its clock (ms).
 local now, spend = clock(), ARGV[1] == '1'
-
-local function load(key, code)
-  if code ~= RING then return redis.call('GET', key) end
-  return function(from, to) return redis.call('GETRANGE', key, from, to) end
-end
-
-local function save(key, state, reset)
-  local ms = string.format('%.0f', lifetime(math.max(1, reset)))
-  if type(state) == 'string' then
-    redis.call('SET', key, state, 'PX', ms)
-    return
-  end
-  for piece = 1, #state, 2 do redis.call('SETRANGE', key, state[piece], state[piece + 1]) end
-  redis.call('PEXPIRE', key, ms)
-end
 
 local buckets, replies, refused = {}, {}, false
 for i, key in ipairs(KEYS) do
   local code, shadow, rate, period, burst, cost = struct.unpack('>BBdddd', ARGV[i + 1])
-  local take, state = algorithms[code], load(key, code)
+  local take, state = twin(code), load(key, code)
   local new, allowed, remaining, retry, reset = take(state, rate, period, burst, cost, now)
   buckets[i] = { take, state, new, allowed, cost, rate, period, burst }
   refused = refused or not (allowed or shadow == 1)
@@ -44,4 +29,5 @@ for i, key in ipairs(KEYS) do
     redis.call('PEXPIRE', key, string.format('%.0f', lifetime(math.max(1, replies[at]))))
   end
 end
+replies[#replies + 1] = now
 return replies

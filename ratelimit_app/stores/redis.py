@@ -11,11 +11,11 @@ from django.core.cache.backends.base import default_key_func
 
 from ratelimit_app.algorithms import Decision
 
-from .base import BEAT, Take, Unavailable, decision, text
+from .base import BEAT, Take, Unavailable, decision, spent, text
 from .breaker import Breaker
 from .clients import Clients
 from .faults import ANSWERED, FIXES, fault
-from .script import FORMAT, REAL_TIME, alive, packed, script, unpacked
+from .script import FORMAT, REAL_TIME, Script, alive, asked, given, script, unpacked
 
 
 class RedisStore:
@@ -30,7 +30,7 @@ class RedisStore:
         self.breaker = Breaker()
         self._call = self.clients.wire.call
         self.key = _key_maker(cache)
-        self._script = script(self.seam)
+        self._script, self._giving = script(self.seam), script(self.seam, "give")
         self._version = self.key(f"{FORMAT}:version")
         self._alive = self.key(f"{FORMAT}:alive")
         self._process = uuid.uuid4().hex
@@ -38,35 +38,39 @@ class RedisStore:
 
     def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.take`."""
-        self._may_ask()
-        arguments = self.arguments(takes, spend)
-        try:
-            try:
-                reply = self._call("EVALSHA", self._script.sha, *arguments)
-            except redis.exceptions.NoScriptError:
-                # Nothing was done yet, so asking again charges once.
-                reply = self._call("EVAL", self._script.text, *arguments)
-        except Exception as error:
-            # Whatever is on that port may make redis-py raise anything at all.
-            raise self._failed(error) from error
+        reply = self._run(self._script, takes, asked(takes, spend))
         return self._decisions(takes, reply)
 
     async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.atake`."""
         if self.clients.by_sentinel:
             return await sync_to_async(self.take, thread_sensitive=False)(takes, spend=spend)
-        self._may_ask()
-        arguments = self.arguments(takes, spend)
-        call = self.clients.here().call
-        try:
-            try:
-                reply = await call("EVALSHA", self._script.sha, *arguments)
-            except redis.exceptions.NoScriptError:
-                reply = await call("EVAL", self._script.text, *arguments)
-        except Exception as error:
-            # Whatever is on that port may make redis-py raise anything at all.
-            raise self._failed(error) from error
+        reply = await self._arun(self._script, takes, asked(takes, spend))
         return self._decisions(takes, reply)
+
+    def give(
+        self,
+        takes: Sequence[Take],
+        since: int | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
+        """See `Store.give`."""
+        if gifts := spent(takes, decisions):
+            takes = [take for take, _ in gifts]
+            self._gave(takes, self._run(self._giving, takes, given(gifts, since)))
+
+    async def agive(
+        self,
+        takes: Sequence[Take],
+        since: int | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
+        """See `Store.agive`."""
+        if self.clients.by_sentinel:
+            await sync_to_async(self.give, thread_sensitive=False)(takes, since, decisions)
+        elif gifts := spent(takes, decisions):
+            takes = [take for take, _ in gifts]
+            self._gave(takes, await self._arun(self._giving, takes, given(gifts, since)))
 
     def reset(self, takes: Sequence[Take]) -> None:
         """See `Store.reset`."""
@@ -90,18 +94,39 @@ class RedisStore:
         """See `Store.announce`."""
         self._ask("SET", self._version, token)
 
-    def arguments(self, takes: Sequence[Take], spend: bool) -> list[Any]:
-        """What follows the script in EVALSHA."""
-        return [
-            len(takes),
-            *map(self.bucket, takes),
-            b"1" if spend else b"0",
-            *map(packed, takes),
-        ]
+    def arguments(self, takes: Sequence[Take], words: Sequence[bytes]) -> list[Any]:
+        """What follows the script in EVALSHA: the keys, and what is asked of them."""
+        return [len(takes), *map(self.bucket, takes), *words]
 
     def bucket(self, take: Take) -> str:
         """The key of a bucket. The braces are Redis Cluster's hash tag: one identity, one slot."""
         return self.key(f"{FORMAT}:{{{text(take.identity)}}}{take.quota.tag}")
+
+    def _run(self, script: Script, takes: Sequence[Take], words: Sequence[bytes]) -> Any:
+        self._may_ask()
+        arguments = self.arguments(takes, words)
+        try:
+            try:
+                return self._call("EVALSHA", script.sha, *arguments)
+            except redis.exceptions.NoScriptError:
+                # Nothing was done yet, so asking again charges once.
+                return self._call("EVAL", script.text, *arguments)
+        except Exception as error:
+            # Whatever is on that port may make redis-py raise anything at all.
+            raise self._failed(error) from error
+
+    async def _arun(self, script: Script, takes: Sequence[Take], words: Sequence[bytes]) -> Any:
+        self._may_ask()
+        arguments = self.arguments(takes, words)
+        call = self.clients.here().call
+        try:
+            try:
+                return await call("EVALSHA", script.sha, *arguments)
+            except redis.exceptions.NoScriptError:
+                return await call("EVAL", script.text, *arguments)
+        except Exception as error:
+            # Whatever is on that port may make redis-py raise anything at all.
+            raise self._failed(error) from error
 
     def _ask(self, *command: Any) -> Any:
         self._may_ask()
@@ -126,13 +151,20 @@ class RedisStore:
             self.breaker.failed()
         return found
 
+    def _gave(self, takes: Sequence[Take], reply: Any) -> None:
+        if type(reply) is not int or reply != len(takes):
+            raise Unavailable(f"not a reply of the script: {reply!r:.80}", "reply")
+        self.breaker.answered()
+
     def _decisions(self, takes: Sequence[Take], reply: Any) -> list[Decision]:
-        # Whatever is on that port, only a reply of ours is an answer.
+        # Whatever is on that port, only a reply of ours is an answer. Its last number is the clock,
+        # which is the `since` of a give-back.
         if (
             not isinstance(reply, list)
-            or len(reply) != 4 * len(takes)
-            or not {*map(type, reply)} <= {int}
-            or min(reply, default=0) < -1
+            or len(reply) != 4 * len(takes) + 1
+            or {*map(type, reply)} != {int}
+            or min(reply) < -1
+            or reply[-1] < 0
         ):
             raise Unavailable(f"not a reply of the script: {reply!r:.80}", "reply")
         self.breaker.answered()

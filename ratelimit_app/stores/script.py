@@ -1,4 +1,4 @@
-"""The one Lua script: the driver and the algorithms' twins, joined once; and how it is called."""
+"""The Lua scripts: a driver and the algorithms' twins, joined once; and how they are called."""
 
 import hashlib
 import struct
@@ -34,22 +34,26 @@ FORMAT = "rl1"
 
 
 class Script:
-    """The text of the script and its SHA1, by which Redis knows it."""
+    """The text of a script and its SHA1, by which Redis knows it.
 
-    def __init__(self, seam: str) -> None:
+    `driver` is `redis`, which takes, or `give`.
+    """
+
+    def __init__(self, seam: str, driver: str) -> None:
+        # A call makes the functions of the algorithms that it asks for, and no others.
         twins = [
-            f"[{CODES[name]}] = (function()\n{_text('algorithms', name)}\nend)()"
-            for name in ALGORITHMS
+            f"if code == {CODES[name]} then\n{_text('algorithms', name)}" for name in ALGORITHMS
         ]
-        table = "local algorithms = {\n" + ",\n".join(twins) + "\n}"
-        self.text = "\n".join([seam, table, _text("stores", "redis")])
+        twin = "local function twin(code)\n" + "else".join(twins) + "end\nend"
+        parts = seam, twin, _text("stores", "bucket"), _text("stores", driver)
+        self.text = "\n".join(parts)
         self.sha = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
 
 
 @cache
-def script(seam: str = REAL_TIME) -> Script:
+def script(seam: str = REAL_TIME, driver: str = "redis") -> Script:
     """The script with this clock; text is the same for every connection and is joined once."""
-    return Script(seam)
+    return Script(seam, driver)
 
 
 @cache
@@ -64,11 +68,22 @@ def packed(take: Take) -> bytes:
     return struct.pack(">BBdddd", CODES[quota.algorithm], quota.shadow, *quota.limit, take.cost)
 
 
+def asked(takes: Sequence[Take], spend: bool) -> list[bytes]:
+    """What `redis.lua` is told of these takes."""
+    return [b"1" if spend else b"0", *map(packed, takes)]
+
+
+def given(gifts: Sequence[tuple[Take, int]], since: int | None) -> list[bytes]:
+    """What `give.lua` is told of these takes, each with the reset_after (ms) that it said."""
+    moment = b"" if since is None else b"%d" % since
+    return [moment, *(packed(take) + struct.pack(">d", reset) for take, reset in gifts)]
+
+
 def unpacked(reply: Sequence[int]) -> list[tuple[bool, int, int, int]]:
-    """Allowed, remaining, retry_after and reset_after (ms) of each bucket."""
+    """Allowed, remaining, retry_after and reset_after (ms) of each bucket; the clock is last."""
     return [
         (reply[at] == 1, reply[at + 1], reply[at + 2], reply[at + 3])
-        for at in range(0, len(reply), 4)
+        for at in range(0, len(reply) - 1, 4)
     ]
 
 

@@ -50,6 +50,11 @@ class Shard:
             states[identity] = state
             self.size += 1
 
+    def forget(self, take: Take) -> None:
+        table = self.tables.get(take.quota.tag)
+        if table is not None:
+            self.drop(table, take.identity)
+
     def drop(self, table: Table, identity: bytes) -> None:
         if table.states.pop(identity, None) is None:
             return

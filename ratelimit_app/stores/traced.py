@@ -11,6 +11,7 @@ from ratelimit_app.algorithms import Decision
 from .base import Take
 from .faults import FAULTS, fault
 from .redis import RedisStore
+from .script import asked
 
 #: The trace's clock comes with each call. Its expiry means nothing here, since it runs by Redis's
 #: clock: an old bucket decides like a fresh one anyway. An hour is the net below the clean-up.
@@ -35,9 +36,9 @@ class TraceRedisStore(RedisStore):
         super().__init__(cache, timeout)
         self.now = now
 
-    def arguments(self, takes: Sequence[Take], spend: bool) -> list[Any]:
+    def arguments(self, takes: Sequence[Take], words: Sequence[bytes]) -> list[Any]:
         """See `RedisStore.arguments`; the time comes last."""
-        return [*super().arguments(takes, spend), self.now]
+        return [*super().arguments(takes, words), self.now]
 
     def take_each(self, moments: Iterable[tuple[int, Take]]) -> list[Decision]:
         """Take one after the other, each at its own time, in one round trip."""
@@ -46,7 +47,7 @@ class TraceRedisStore(RedisStore):
         for self.now, take in moments:
             # The first brings the script, so that Redis knows it by name for the rest.
             called = ["EVALSHA", self._script.sha] if commands else ["EVAL", self._script.text]
-            commands.append([*called, *self.arguments([take], spend=True)])
+            commands.append([*called, *self.arguments([take], asked([take], spend=True))])
         replies = self._batch(commands)
         return [
             self._decisions([take], reply)[0]

@@ -13,6 +13,7 @@ from ratelimit_app.algorithms.sliding_window_log import LONGEST
 from ratelimit_app.conformance.subject import MIDNIGHT
 from ratelimit_app.stores import Quota, Take
 from ratelimit_app.stores.memory import MemoryStore
+from ratelimit_app.stores.script import asked
 from ratelimit_app.stores.traced import TraceRedisStore
 from tests.algorithms.numbers import LATEST, decoded, fits, largest
 
@@ -159,7 +160,7 @@ def tell(redis: SlowRedisStore, algorithm: str, seed: int, count: int) -> None:
         if not step.decisions:
             commands += [["DEL", key] for key in keys]
             continue
-        called = redis.arguments(step.takes, step.spend)
+        called = redis.arguments(step.takes, asked(step.takes, step.spend))
         commands.append(["EVALSHA", redis._script.sha, *called])
         commands += [[name, key] for key in keys for name in ("GET", "PTTL")]
     replies = iter(redis._batch(commands))

@@ -37,9 +37,9 @@ class ClockedRedisStore(TraceRedisStore):
         super().__init__(cache, timeout)
         self.clock = clock
 
-    def arguments(self, takes: Sequence[Take], spend: bool) -> list[Any]:
+    def arguments(self, takes: Sequence[Take], words: Sequence[bytes]) -> list[Any]:
         self.now = self.clock()
-        return super().arguments(takes, spend)
+        return super().arguments(takes, words)
 
 
 def real_store(cache: str, url: str, timeout: float = PATIENT, **params: Any) -> RedisStore:

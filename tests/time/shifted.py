@@ -50,6 +50,6 @@ class ShiftedRedisStore(RedisStore):
         self.now: Callable[[], int] = lambda: 0
         self._clock = clock
 
-    def arguments(self, takes: Sequence[Take], spend: bool) -> list[Any]:
+    def arguments(self, takes: Sequence[Take], words: Sequence[bytes]) -> list[Any]:
         self._clock.set(self.now())
-        return super().arguments(takes, spend)
+        return super().arguments(takes, words)

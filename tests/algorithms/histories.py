@@ -1,46 +1,32 @@
-"""Plain random histories on both twins, many steps in one trip: what the mutants are tried against.
-
-The machine in `twins` searches better and tells failures in few steps; this is a hundred times
-faster, and looks at the expiry too.
-"""
+"""Plain random histories, as the twins in Python tell them; `telling` has Lua say the same."""
 
 import random
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ratelimit_app.algorithms import ALGORITHMS, BUCKETS, EXACT, NEVER, Decision, Limit
+from ratelimit_app.algorithms import ALGORITHMS, BUCKETS, EXACT, Decision, Limit
 from ratelimit_app.algorithms.sliding_window_log import LONGEST
 from ratelimit_app.conformance.subject import MIDNIGHT
 from ratelimit_app.stores import Quota, Take
 from ratelimit_app.stores.memory import MemoryStore
-from ratelimit_app.stores.script import asked
-from ratelimit_app.stores.traced import TraceRedisStore
-from tests.algorithms.numbers import LATEST, decoded, fits, largest
-
-#: A millisecond of expiry lasts so many real ones: what is left of it then tells what was set.
-SLOWLY = 2**18
-#: Redis does not take more, that slowly.
-LONGEST_LIFE = 2**43
-
-
-class SlowRedisStore(TraceRedisStore):
-    """The clock is the trace's; expiry is so slow that nothing goes, and that it can be read."""
-
-    seam = f"""
-    local function clock() return tonumber(ARGV[#ARGV]) end
-    local function lifetime(ms) return math.min(ms, {LONGEST_LIFE}) * {SLOWLY} end
-    """
+from tests.algorithms.numbers import LATEST, fits, largest
 
 
 class Step(NamedTuple):
-    """A call of the store, and what Python makes of it: decisions, states, and what it wrote."""
+    """A call of the store, and what Python makes of it: decisions, states, and what it wrote.
 
+    `call` is its name; a look is a take that spends nothing. Of a give-back, `since` and
+    `decisions` are what it was told.
+    """
+
+    call: str
     now: int
     takes: list[Take]
-    spend: bool
     decisions: list[Decision]
     states: list[Any]
     written: list[bool]
+    since: int | None = None
 
 
 class History:
@@ -54,6 +40,7 @@ class History:
         names = algorithm, algorithm, self.random.choice(list(ALGORITHMS))
         self.quotas = [self.quota(index, name) for index, name in enumerate(names)]
         self.last = [Decision(True, 1, 1, 0, 0)] * 3
+        self.spent: deque[Step] = deque(maxlen=3)
 
     def quota(self, index: int, name: str, limit: Limit | None = None) -> Quota:
         limit = limit or self.limit(name)
@@ -80,7 +67,9 @@ class History:
                 self.edit(self.random.randrange(3))
             elif kind < 0.07:
                 self.memory.reset([Take(self.quotas[0], self.identity)])
-                yield Step(self.now, [Take(self.quotas[0], self.identity, -1)], True, [], [], [])
+                yield Step("reset", self.now, [Take(self.quotas[0], self.identity)], [], [None], [])
+            elif kind < 0.2 and self.spent:
+                yield self.give()
             yield self.step()
 
     def step(self) -> Step:
@@ -103,7 +92,37 @@ class History:
             was != state or (each.allowed and take.cost > 0 and spend and not refused)
             for was, state, each, take in zip(before, states, decisions, takes, strict=True)
         ]
-        return Step(self.now, takes, spend, decisions, states, written)
+        step = Step("take" if spend else "look", self.now, takes, decisions, states, written)
+        if spend and not refused:
+            self.spent.append(step)
+        return step
+
+    def give(self) -> Step:
+        """What was taken is given back, maybe not for the first time; or any number of units is.
+
+        The limit may have been edited meanwhile.
+        """
+        taken = self.random.choice(self.spent)
+        takes, since, decisions = taken.takes, taken.now, taken.decisions
+        self.pass_by(int(takes[0].quota.policy))
+        now = [self.quotas[int(take.quota.policy)] for take in takes]
+        if self.random.random() < 0.5 and [each.tag for each in now] == [
+            take.quota.tag for take in takes
+        ]:
+            takes = [take._replace(quota=quota) for take, quota in zip(takes, now, strict=True)]
+        kind = self.random.random()
+        if kind < 0.3:
+            costs = (1, 2, takes[0].quota.limit.burst)
+            takes = [take._replace(cost=self.random.choice(costs)) for take in takes]
+        if kind < 0.4:
+            decisions = []
+        before = self.states(takes)
+        self.memory.give(takes, since if kind > 0.2 else None, decisions)
+        states = self.states(takes)
+        written = [was != state for was, state in zip(before, states, strict=True)]
+        return Step(
+            "give", self.now, takes, decisions, states, written, since if kind > 0.2 else None
+        )
 
     def states(self, takes: list[Take]) -> list[Any]:
         found = [self.memory._shard(take).load(take) for take in takes]
@@ -149,47 +168,3 @@ class History:
             edited = edited._replace(burst=edited.limit)
         if min(edited) > 0 and fits(old.algorithm, edited):
             self.quotas[index] = self.quota(index, old.algorithm, edited)
-
-
-def tell(redis: SlowRedisStore, algorithm: str, seed: int, count: int) -> None:
-    """One history on Python, then on Lua in one trip; the same answers, states and expiry."""
-    told = list(History(algorithm, seed).steps(count))
-    commands: list[list[Any]] = [["SCRIPT", "LOAD", redis._script.text]]
-    for step in told:
-        keys, redis.now = [redis.bucket(take) for take in step.takes], step.now
-        if not step.decisions:
-            commands += [["DEL", key] for key in keys]
-            continue
-        called = redis.arguments(step.takes, asked(step.takes, step.spend))
-        commands.append(["EVALSHA", redis._script.sha, *called])
-        commands += [[name, key] for key in keys for name in ("GET", "PTTL")]
-    replies = iter(redis._batch(commands))
-    next(replies)
-    for step in told:
-        answer = next(replies)
-        if step.decisions:
-            _compare(redis, step, answer, [next(replies) for _ in range(2 * len(step.takes))])
-
-
-def _compare(redis: SlowRedisStore, step: Step, answer: Any, kept: list[Any]) -> None:
-    decisions = redis._decisions(step.takes, answer)
-    assert [each._replace(source="memory") for each in decisions] == step.decisions, step
-    for at, (take, state) in enumerate(zip(step.takes, step.states, strict=True)):
-        name, value, left = take.quota.algorithm, *kept[2 * at : 2 * at + 2]
-        assert step.decisions[at].retry_after is not None or answer[4 * at + 2] == NEVER, step
-        assert decoded(name, value) == state, step
-        if state is None:
-            continue
-        assert left > 0, step
-        if step.written[at]:
-            # To the millisecond; as seconds the longest ones are rounded.
-            reset = answer[4 * at + 3]
-            assert -(left // -SLOWLY) == min(max(1, reset), LONGEST_LIFE), step
-            ends = take.quota.twin.expires(state, take.quota.limit)
-            if name == "sliding_window_counter":
-                # It may be like new before its second window ends.
-                assert ends >= step.now + reset, step
-                reset = (
-                    state[0] // take.quota.limit.period + 2
-                ) * take.quota.limit.period - step.now
-            assert ends == step.now + reset, step

@@ -6,7 +6,7 @@ import pytest
 from django.core.cache.backends.redis import RedisCache
 
 from ratelimit_app.algorithms import ALGORITHMS
-from tests.algorithms.histories import SlowRedisStore, tell
+from tests.algorithms.telling import SlowRedisStore, tell
 from tests.servers import RedisServer
 
 

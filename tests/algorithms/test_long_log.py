@@ -11,7 +11,7 @@ from ratelimit_app.algorithms import Limit
 from ratelimit_app.conformance.subject import MIDNIGHT
 from ratelimit_app.stores import Quota, Take
 from ratelimit_app.stores.memory import MemoryStore
-from tests.algorithms.histories import SlowRedisStore
+from tests.algorithms.telling import SlowRedisStore
 from tests.servers import RedisServer
 
 

@@ -14,7 +14,7 @@ between them. A comparison becomes its neighbour or its opposite, `+` becomes `-
 division, `min` becomes `max`, `floor` becomes `ceil`, `and` becomes `or`; a number is one more or
 one less; two arguments or results change places; an assignment, a call of Redis, its expiry, a lock
 is left out. Each mutant then has to pass parts of `make test`: the histories of
-`tests/algorithms/histories.py`, and if it does, the tests of the stores. It is killed when one of
+`tests/algorithms/telling.py`, and if it does, the tests of the stores. It is killed when one of
 them fails, or runs on and on.
 
 This page is written by that command, which fails below 95 % and for a survivor without an argument.

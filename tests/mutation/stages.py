@@ -40,7 +40,7 @@ def histories(url: str, names: tuple[str, ...]) -> bool:
     """The twins answer alike, keep the same states and set the same expiry."""
     from django.core.cache.backends.redis import RedisCache
 
-    from tests.algorithms.histories import SlowRedisStore, tell
+    from tests.algorithms.telling import SlowRedisStore, tell
 
     redis = SlowRedisStore(RedisCache(url, {}), 10.0)
     for seed in range(SEEDS):

@@ -1,6 +1,7 @@
 """The one path every door takes: which policies, whose buckets, one trip to the store, a verdict.
 
-Without a request (tasks, scripts, sockets) use `take`, `peek` and `reset`, or their async twins.
+Without a request (tasks, scripts, sockets) use `take`, `peek`, `refund` and `reset`, or their async
+twins.
 """
 
 import logging
@@ -100,6 +101,25 @@ async def apeek(slug: str, *, key: object = "", cost: int = 1) -> Decision:
     return await _adecide(by_slug(slug, await refresh.keeper.acurrent()), key, cost, spend=False)
 
 
+def refund(slug: str, *, key: object = "", cost: int = 1) -> None:
+    """Give back `cost` units (0 or more) that were taken for nothing; never more than are spent.
+
+    Of a window only what the present one counts. A policy that is off or has a limit of 0 has
+    nothing to give back. Raises as `take`, and `Unavailable` when the store fails: it may have been
+    done or not, and is not tried again.
+    """
+    policy = by_slug(slug, refresh.keeper.current())
+    if gift := _gift(policy, key, cost):
+        stores.current().give([gift])
+
+
+async def arefund(slug: str, *, key: object = "", cost: int = 1) -> None:
+    """`refund`, without blocking the event loop."""
+    policy = by_slug(slug, await refresh.keeper.acurrent())
+    if gift := _gift(policy, key, cost):
+        await stores.current().agive([gift])
+
+
 def reset(slug: str, *, key: object = "") -> None:
     """Make one bucket fresh. Raises as `take`, and `Unavailable` when the store fails."""
     stores.current().reset([_take(by_slug(slug, refresh.keeper.current()), key, 0)])
@@ -154,6 +174,11 @@ def _take(policy: CompiledPolicy, key: object, cost: int) -> Take:
     if not given and policy.key.needs_value:
         raise ValueError(f"Policy {policy.slug!r} needs key=… to say who is counted.")
     return Take(policy.quota, digest(policy.key.given(given, policy.key_name)), checked_cost(cost))
+
+
+def _gift(policy: CompiledPolicy, key: object, cost: int) -> Take | None:
+    asked = _take(policy, key, cost)
+    return asked if _known(policy, asked.cost) is None else None
 
 
 def _known(policy: CompiledPolicy, cost: int) -> Decision | None:

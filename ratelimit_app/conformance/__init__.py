@@ -18,14 +18,15 @@ and leave nothing open when an event loop ends.
 The suite needs pytest and Hypothesis. For readable failures say, in your conftest.py and before the
 import, `pytest.register_assert_rewrite("ratelimit_app.conformance")`.
 
-Read it as a specification: `counting`, `waiting`, `together`, `clocks`, `edits` and `crowds` are
-worked examples, one promise each; `promises` states them for all numbers.
+Read it as a specification: `counting`, `waiting`, `together`, `giving`, `clocks`, `edits` and
+`crowds` are worked examples, one promise each; `promises` states them for all numbers.
 """
 
 from .clocks import *  # noqa: F403
 from .counting import *  # noqa: F403
 from .crowds import *  # noqa: F403
 from .edits import *  # noqa: F403
+from .giving import *  # noqa: F403
 from .promises import *  # noqa: F403
 from .subject import MakeStore as MakeStore
 from .together import *  # noqa: F403

@@ -39,6 +39,26 @@ def test_threads_admit_exactly_the_limit(make_store: MakeStore, algorithm: str) 
 
 
 @every_algorithm
+def test_threads_that_give_back_what_they_took_leave_nothing_behind(
+    make_store: MakeStore, algorithm: str
+) -> None:
+    """32 threads take one of 32 units and give it back, time standing still: all are admitted."""
+    subject, enough = Subject(make_store), quota(algorithm, THREADS, 60)
+    fresh, asked = subject.look(enough), subject.asked(enough)
+
+    def work(_: int) -> int:
+        admitted = 0
+        for _ in range(TAKES):
+            (decision,) = subject.store.take([asked])
+            admitted += decision.allowed
+            subject.store.give([asked], subject.now, [decision])
+        return admitted
+
+    assert in_threads(work) == THREADS * TAKES
+    assert subject.look(enough) == fresh
+
+
+@every_algorithm
 def test_threads_with_costs_admit_exactly_the_limit(make_store: MakeStore, algorithm: str) -> None:
     """Costs of 1, 2 and 3, as often as anything fits: nothing is left and nothing too much."""
     subject, hundred = Subject(make_store), quota(algorithm, 100, 60)

@@ -149,3 +149,23 @@ def test_no_edit_breaks_a_bucket(
             subject.now += milliseconds(decision.retry_after)
             assert subject.look(asked, cost).allowed
             subject.now = now
+
+
+@every_algorithm
+@examples
+@given(data=st.data())
+def test_whatever_is_given_back_no_bucket_is_more_than_fresh(
+    make_store: MakeStore, algorithm: str, data: st.DataObject
+) -> None:
+    """Any moments, any clock; what is left stays what it was, or rises."""
+    story = data.draw(stories(algorithm, jumping))
+    subject, asked = story.told(make_store), story.asked
+    since, cost = subject.now + data.draw(jumping), data.draw(st.integers(1, asked.limit.burst))
+    taken = subject.take(asked, cost)
+    subject.now += data.draw(jumping)
+    for _ in range(2):
+        before = subject.look(asked)
+        subject.store.give([subject.asked(asked, cost)], since, [taken])
+        after = subject.look(asked)
+        assert units(before) <= units(after) <= asked.limit.burst
+        assert milliseconds(after.reset_after) <= milliseconds(before.reset_after)

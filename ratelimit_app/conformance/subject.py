@@ -18,6 +18,7 @@ MIDNIGHT = 19_675 * 86_400_000
 
 every_algorithm = pytest.mark.parametrize("algorithm", list(ALGORITHMS))
 every_bucket = pytest.mark.parametrize("algorithm", sorted(BUCKETS))
+every_window = pytest.mark.parametrize("algorithm", sorted(ALGORITHMS.keys() - BUCKETS))
 
 
 class Subject:

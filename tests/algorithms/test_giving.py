@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ratelimit_app.algorithms import ALGORITHMS, BUCKETS, Limit, State
+from ratelimit_app.algorithms import ALGORITHMS, Limit, State
 from ratelimit_app.conformance.stories import passing
-from ratelimit_app.conformance.subject import MIDNIGHT, every_algorithm
+from ratelimit_app.conformance.subject import MIDNIGHT, every_algorithm, every_bucket, every_window
 from tests.algorithms.numbers import limits as all_limits
 from tests.algorithms.test_reference import limits, saved
 
@@ -115,7 +115,7 @@ def test_never_more_room_than_if_it_had_not_been_taken(algorithm: str, data: st.
         assert reset <= least
 
 
-@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS.keys() - BUCKETS))
+@every_window
 @given(data=st.data())
 def test_of_a_window_it_was_never_taken(algorithm: str, data: st.DataObject):
     """Exactly, whatever others took."""
@@ -124,7 +124,7 @@ def test_of_a_window_it_was_never_taken(algorithm: str, data: st.DataObject):
         assert given.look(now + later) == never.look(now + later)
 
 
-@pytest.mark.parametrize("algorithm", sorted(BUCKETS))
+@every_bucket
 @given(data=st.data())
 def test_a_bucket_lacks_no_more_than_it_replenished(algorithm: str, data: st.DataObject):
     """And no more than a millisecond's worth if nobody else came, or if it was never full.

@@ -57,9 +57,18 @@ class Both:
         (decision,) = self.memory.take(takes)
         (same,) = self.redis.take(takes)
         assert same._replace(source="memory") == decision
+        self.compare()
+        return decision
+
+    def give(self, cost: int, since: int | None = None) -> None:
+        self.redis.now, takes = self.now, [self.take._replace(cost=cost)]
+        self.memory.give(takes, since)
+        self.redis.give(takes, since)
+        self.compare()
+
+    def compare(self) -> None:
         state = self.memory._shard(self.take).load(self.take)
         assert self.redis._ask("GET", self.redis.bucket(self.take)) == state
-        return decision
 
 
 @pytest.mark.parametrize("head", [0, 66_000, 69_999])
@@ -76,6 +85,29 @@ def test_a_long_log_goes_on(redis: SlowRedisStore, head: int):
     # Half of the entries are over.
     both.now = oldest + HOUR + 69_000
     assert both.ask(1).remaining == MOST - 34_500 - 400 - 700 - 1
+
+
+# The second ring ends among the entries that move, the third at the first of them.
+@pytest.mark.parametrize("head", [0, 1500, 1998, 2000])
+@pytest.mark.parametrize(("units", "gone"), [(1, 1), (3, 3)])
+def test_of_a_long_log_old_entries_are_given_back(
+    redis: SlowRedisStore, head: int, units: int, gone: int
+):
+    """They are 1,000 entries before the newest, which all move up."""
+    both, since = Both(redis, MOST, long_log(head)), MIDNIGHT - 2000
+    both.give(units, since)
+    assert both.ask(0).remaining == 1000 + units
+    state = both.memory._shard(both.take).load(both.take)
+    assert state is not None
+    assert int.from_bytes(state[12:15], "big") == 69_000 - gone
+    # By hand the newest goes; then a log whose newest are gone ends earlier.
+    before = both.ask(0).reset_after
+    both.give(2)
+    assert both.ask(0).remaining == 1000 + units + 2
+    assert round((before - both.ask(0).reset_after) * 1000) == 4
+    # All that is left came before `since`, and none of it stays.
+    both.give(10**6)
+    assert both.ask(0).remaining == MOST
 
 
 @pytest.mark.parametrize("head", [0, 66_000])
@@ -101,3 +133,5 @@ def test_a_total_that_wraps_is_no_fresh_start(redis: SlowRedisStore):
         left = both.ask(0).remaining
         assert left >= 500_000
         assert both.ask(cost).remaining == left - cost
+        both.give(1000, both.now)
+        assert both.ask(0).remaining == left - cost + 1000

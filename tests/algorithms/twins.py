@@ -4,7 +4,7 @@ import struct
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from ratelimit_app.algorithms import ALGORITHMS, BUCKETS, Decision, Limit
 from ratelimit_app.algorithms.sliding_window_log import LONGEST
@@ -37,6 +37,7 @@ class Twins(RuleBasedStateMachine):
         self.now = MIDNIGHT
         self.quotas: list[Quota] = []
         self.last = [Decision(True, 1, 1, 0, 0)] * 3
+        self.spent: list[tuple[list[Take], int, list[Decision]]] = []
 
     @initialize(data=st.data(), others=st.tuples(NAMES, NAMES), shadow=st.integers(0, 7))
     def policies(self, data: st.DataObject, others: tuple[str, str], shadow: int) -> None:
@@ -77,6 +78,26 @@ class Twins(RuleBasedStateMachine):
         assert in_memory == in_redis, (takes, self.now)
         for (index, _), decision in zip(asked, in_memory, strict=True):
             self.last[index] = decision
+        if spend and all(each.allowed for each in in_memory):
+            self.spent = [*self.spent[-2:], (takes, self.now, in_memory)]
+        self.compare(takes)
+
+    @precondition(lambda self: self.spent)
+    @rule(which=st.integers(0, 2), known=st.booleans(), passed=MOVES)
+    def give(self, which: int, known: bool, passed: int) -> None:
+        """What was taken is given back, maybe once more; `known` is when, and what was said."""
+        takes, since, decisions = self.spent[which % len(self.spent)]
+        self.pass_by(0, passed)
+        self.redis.now = self.now
+        for store in (self.memory, self.redis):
+            if known:
+                store.give(takes, since, decisions)
+            else:
+                store.give(takes)
+        self.compare(takes)
+
+    def compare(self, takes: list[Take]) -> None:
+        """The same states in both."""
         values = self.raw.mget([self.redis.bucket(take) for take in takes])
         for take, value in zip(takes, values, strict=True):
             state = self.memory._shard(take).load(take)

@@ -32,7 +32,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "ratelimit_app/algorithms/gcra.lua: `ms, fraction = tonumber(ms) or 0, tonumber(fraction) or 0` → `ms, fraction = tonumber(ms) or 0, tonumber(fraction) or -1`",
     ),
     "A bucket that is written or refused takes a millisecond at least to be like new: the bound is met by one more at most.": (
-        "ratelimit_app/stores/redis.lua: `local ms = string.format('%.0f', lifetime(math.max(1, reset)))` → `local ms = string.format('%.0f', lifetime(math.max(0, reset)))`",
+        "ratelimit_app/stores/bucket.lua: `local ms = string.format('%.0f', lifetime(math.max(1, reset)))` → `local ms = string.format('%.0f', lifetime(math.max(0, reset)))`",
         "ratelimit_app/stores/redis.lua: `redis.call('PEXPIRE', key, string.format('%.0f', lifetime(math.max(1, replies[at]))))` → `redis.call('PEXPIRE', key, string.format('%.0f', lifetime(math.max(2, replies[at]))))`",
         "ratelimit_app/stores/redis.lua: `redis.call('PEXPIRE', key, string.format('%.0f', lifetime(math.max(1, replies[at]))))` → `redis.call('PEXPIRE', key, string.format('%.0f', lifetime(math.max(0, replies[at]))))`",
     ),

@@ -21,7 +21,9 @@ KEYS = ("keys", "digests", "addresses")
 FILES = (
     "ratelimit_app/algorithms/base.py",
     *(f"ratelimit_app/algorithms/{name}.{kind}" for name in ALGORITHMS for kind in ("py", "lua")),
+    "ratelimit_app/stores/bucket.lua",
     "ratelimit_app/stores/redis.lua",
+    "ratelimit_app/stores/give.lua",
 )
 #: What takes an hour more, since many mutants must pass tests with threads: `--file memory`.
 #: `script.py` and `traced.py` hold the seam: Lua in a string of Python, so both generators go over.

@@ -8,6 +8,9 @@ from .mutant import ALGORITHMS, KEYS
 #: As in tests/algorithms/test_histories.py.
 SEEDS, STEPS = 100, 60
 
+#: The tests of the stores in Redis, quick ones first; the first are of the seam.
+REDIS = ("seam", "writes", "giving", "expiry", "budget")
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -55,11 +58,13 @@ def selection(file: str) -> list[str]:
     if stem in KEYS:
         kinds = _in("keys", "kinds", "functions", "addresses", "hostile", "digests", "forged")
         return [*kinds, *_in("privacy", "keys"), "tests/doors/test_users.py"]
-    contract = _in("algorithms", "gcra", "contract", "reference", "long_log")
+    contract = _in("algorithms", "gcra", "contract", "reference", "giving", "long_log")
     suite = _in("stores", "cases", "conformance")
     memory = _in("stores", "memory_room", "memory_locks", "memory")
     crowds = _in("stores", "memory_crowds", "memory_budget")
-    redis = _in("stores", "redis_seam", "redis_writes", "redis_expiry", "redis_budget")
+    redis = _in(
+        "stores", "redis_seam", "redis_writes", "redis_giving", "redis_expiry", "redis_budget"
+    )
     if stem in ALGORITHMS and kind == "py":
         files = [*contract, *_in("policies", "validators"), *memory, *suite]
         return [*files, "-k", f"validators or long_log or {stem} and not django"]

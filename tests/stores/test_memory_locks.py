@@ -79,6 +79,17 @@ def test_a_take_of_many_clients(algorithm: str):
 
 
 @every_algorithm
+@pytest.mark.parametrize("units", [1, 10])
+def test_a_give_back(algorithm: str, units: int):
+    """All of the shards at once; a bucket changes, or goes."""
+    subject, (one, two) = watched(algorithm), both(algorithm)
+    takes = [subject.asked(each, units, who=who) for who in CLIENTS for each in (one, two)]
+    subject.take_all(one, two, who=CLIENTS[0])
+    subject.store.give(takes)
+    assert len(subject.store) == (2 if units == 1 else 0)
+
+
+@every_algorithm
 def test_a_reset(algorithm: str):
     subject, (one, two) = watched(algorithm), both(algorithm)
     subject.store.reset([subject.asked(each, who=who) for who in CLIENTS for each in (one, two)])
@@ -105,5 +116,8 @@ def test_the_clock_of_a_call_of_many_is_read_under_their_locks(algorithm: str):
         return MIDNIGHT
 
     store, (one, _) = MemoryStore(now=now), both(algorithm)
-    store.take([Take(one, bytes([number]) * 15) for number in (1, 5, 7, 17)])
+    takes = [Take(one, bytes([number]) * 15) for number in (1, 5, 7, 17)]
+    store.take(takes)
     assert held == [3]
+    store.give(takes)
+    assert held == [3, 3]

@@ -30,11 +30,14 @@ def seconds(store: RedisStore, asked: str) -> float:
 
 
 TAKE = Take(quota("gcra", 10, 3600), b"fifteen letters")
+OTHER = Take(quota("fixed_window", 10, 3600), b"fifteen letters")
 #: Everything that a store may be asked.
 CALLS: dict[str, Callable[[RedisStore], object]] = {
     "take": lambda store: store.take([TAKE]),
     "look": lambda store: store.take([TAKE], spend=False),
     "atake": lambda store: asyncio.run(store.atake([TAKE])),
+    "give": lambda store: store.give([TAKE, OTHER]),
+    "agive": lambda store: asyncio.run(store.agive([TAKE, OTHER])),
     "reset": lambda store: store.reset([TAKE]),
     "version": lambda store: store.version(),
     "announce": lambda store: store.announce("token"),
@@ -46,7 +49,7 @@ every_call = pytest.mark.parametrize("asked", list(CALLS))
 
 @every_cache
 @pytest.mark.parametrize("answer", list(NO_ANSWERS))
-@pytest.mark.parametrize("asked", ["take", "look", "atake"])
+@pytest.mark.parametrize("asked", ["take", "look", "atake", "give", "agive"])
 def test_an_answer_that_is_not_ours_is_none(cache: str, answer: str, asked: str):
     impostor = Impostor(NO_ANSWERS[answer])
     with closing(real_store(cache, impostor.url, TIMEOUT)) as store:
@@ -128,6 +131,23 @@ def test_a_call_that_timed_out_is_not_asked_again(fragile: RedisServer, cache: s
         (look,) = store.take([TAKE], spend=False)
         # Of ten: the first one, perhaps the one that timed out, and the look's own.
         assert look.remaining in (8, 7)
+
+
+@every_cache
+@pytest.mark.parametrize("asked", ["give", "agive"])
+def test_a_give_back_that_timed_out_is_not_sent_again(fragile: RedisServer, cache: str, asked: str):
+    with closing(real_store(cache, fragile.url, TIMEOUT)) as store:
+        store.reset([TAKE])
+        store.take([TAKE._replace(cost=8)])
+        CALLS[asked](store)
+        fragile.pause()
+        try:
+            seconds(store, asked)
+        finally:
+            fragile.resume()
+        (look,) = store.take([TAKE._replace(cost=0)], spend=False)
+        # Of ten: eight were spent, one came back, and perhaps the one that timed out.
+        assert look.remaining in (3, 4)
 
 
 def test_a_key_of_another_type_is_a_fault_of_that_key_only(

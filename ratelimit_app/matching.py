@@ -49,6 +49,10 @@ class Index(Generic[T]):
     def by_path(self, path: str) -> Iterator[T]:
         """The items whose path pattern fits."""
         nodes = [self._root]
+        if path[:1] != "/":
+            # Some servers hand on what is no path (`GET http://host/a/`); it reaches no view.
+            yield from self._root.rest
+            return
         for segment in path[1:].split("/"):
             after: list[_Node[T]] = []
             for node in nodes:

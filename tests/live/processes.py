@@ -164,10 +164,11 @@ class Site:
         command += ["--control-socket", str(self.folder / f"control-{self._started}")]
         return self._started_server(command)
 
-    def uvicorn(self) -> Server:
+    def uvicorn(self, *options: str) -> Server:
         """One process."""
         command = [sys.executable, "-m", "uvicorn", "tests.live.site.asgi:application"]
         command += ["--fd", "{fd}", "--no-access-log", "--timeout-graceful-shutdown", "1"]
+        command += options
         return self._started_server(command)
 
     def _started_server(self, command: list[str]) -> Server:

@@ -25,7 +25,7 @@ def matches(pattern: str, path: str = "", view: str = "") -> bool:
 
 PATHS = {
     "/": (["/"], ["/a", "//", "/a/"]),
-    "/login": (["/login"], ["/login/", "/Login", "/login/x", "//login", "/login\n", "/", "/logi"]),
+    "/login": (["/login"], ["/login/", "/Login", "/login/x", "//login", "/login\n", "/", "xlogin"]),
     "/login/": (["/login/"], ["/login", "/login//", "/login/x/"]),
     "/api/*": (
         ["/api/a", "/api/*", "/api/é b"],
@@ -37,7 +37,8 @@ PATHS = {
         ["/api/", "/api/a", "/api/a/b/", "/api//", "/api///x", "/api/\n"],
         ["/api", "/apix/", "/ap/i", "//api/", "/API/x"],
     ),
-    "/**": (["/", "/a", "/a/b/c/", "//"], []),
+    # What is no path, as some servers hand on `GET http://host/a`, is everything's and nobody's.
+    "/**": (["/", "/a", "/a/b/c/", "//", "http://host/a"], []),
     "/*/**": (["/a/", "/a/b"], ["/a", "//", "/"]),
     "/api/*/orders/**": (
         ["/api/7/orders/", "/api/7/orders/1/x"],

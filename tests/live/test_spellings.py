@@ -1,4 +1,4 @@
-"""What is protected: each spelling of a URL, sent as it stands here, is charged as docs/doors.md says.
+"""What is protected: each spelling of a URL, sent as it stands, is charged as docs/doors.md says.
 
 Every request carries a name of its own and is counted by it, so that what each policy spent for one
 request is known with `==`; and the view says itself whether it ran.

@@ -4,13 +4,10 @@ import ipaddress
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TypeAlias
 
 from django.http import HttpRequest
 
-from .conf import Network, conf
-
-Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+from .conf import Address, conf
 
 #: How much of a forwarded header is read, from its right end: bytes and hops.
 _LONGEST, _HOPS = 4096, 50
@@ -21,37 +18,47 @@ _WITH_PORT = re.compile(r"([^:]*):\d+")
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's address, or '' where the server knows none (a Unix socket)."""
-    peer = str(request.META.get("REMOTE_ADDR") or "")
-    client = peer
+    """The client's address, or '' where nobody knows one (a Unix socket that is not trusted)."""
+    client = peer_of(request)
     for address in hops(request):
         client = str(address)
     return client
 
 
+def peer_of(request: HttpRequest) -> str:
+    """Who connected, as the server says; '' on a Unix socket."""
+    return str(request.META.get("REMOTE_ADDR") or "")
+
+
 def hops(request: HttpRequest) -> Iterator[Address]:
-    """From the peer outwards to the client, which is the last one.
+    """From the peer, if it has an address, outwards to the client, which is the last one.
 
     The peer is believed; `X-Forwarded-For` only if the peer is a trusted proxy, and then hop by
     hop from the right: the first address that is not a trusted proxy is the client's. What the
     client itself wrote stands further left and is never reached.
     """
-    trusted = conf().trusted_proxies
-    address = parse(str(request.META.get("REMOTE_ADDR") or ""))
-    if address is None:
+    trusted, peer = conf().trusted_proxies, peer_of(request)
+    address = parse(peer)
+    if address is not None:
+        yield address
+    elif peer:
+        # A name that says nothing of where it is.
         return
-    yield address
-    if not trusted or not within(address, trusted):
+    if not trusted or address not in trusted:
         return
-    forwarded = str(request.META.get("HTTP_X_FORWARDED_FOR") or "")[-_LONGEST:]
-    for hop in reversed(forwarded.split(",")[-_HOPS:]):
-        address = parse(hop)
+    for address in forwarded(request):
         if address is None:
             # A proxy that names no address: the last one that is known answers for it.
             return
         yield address
-        if not within(address, trusted):
+        if address not in trusted:
             return
+
+
+def forwarded(request: HttpRequest) -> Iterator[Address | None]:
+    """The hops of `X-Forwarded-For` from the right, at most 50 and 4 kB; None is no address."""
+    header = str(request.META.get("HTTP_X_FORWARDED_FOR") or "")[-_LONGEST:]
+    return map(parse, reversed(header.split(",")[-_HOPS:]))
 
 
 def parse(text: str) -> Address | None:
@@ -89,8 +96,3 @@ def _block(text: str, prefix: int) -> str:
     if address.version == 4:
         return str(address)
     return f"{ipaddress.IPv6Address(int(address) >> 128 - prefix << 128 - prefix)}/{prefix}"
-
-
-def within(address: Address, networks: tuple[Network, ...]) -> bool:
-    """Whether an address is in one of the networks."""
-    return any(address in network for network in networks)

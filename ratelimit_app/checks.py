@@ -41,7 +41,6 @@ def register_checks() -> None:
         check_order,
     ):
         register(check, TAG)
-    register(check_proxy, TAG, deploy=True)
 
 
 def check_settings(**kwargs: object) -> list[CheckMessage]:
@@ -49,7 +48,7 @@ def check_settings(**kwargs: object) -> list[CheckMessage]:
 
 
 def check_cache(**kwargs: object) -> list[CheckMessage]:
-    alias = _conf().cache
+    alias = usable_conf().cache
     if alias in settings.CACHES:
         return list(_check_backend(alias, settings.CACHES[alias].get("BACKEND", "")))
     known = ", ".join(sorted(settings.CACHES))
@@ -104,7 +103,7 @@ def _known(backend: type) -> str:
 
 
 def check_keys(**kwargs: object) -> list[CheckMessage]:
-    found = {name: function_problem(path) for name, path in _conf().keys.items()}
+    found = {name: function_problem(path) for name, path in usable_conf().keys.items()}
     return [
         Error(f"RATELIMIT['KEYS'][{name!r}]: {problem}", id="ratelimit_app.E005")
         for name, problem in found.items()
@@ -118,7 +117,7 @@ def check_policies(**kwargs: object) -> list[CheckMessage]:
 
     found: list[CheckMessage] = []
     seen = set()
-    for index, values in enumerate(_conf().policies):
+    for index, values in enumerate(usable_conf().policies):
         slug = str(values.get("slug", "")).lower()
         problems = []
         try:
@@ -170,27 +169,7 @@ def check_order(**kwargs: object) -> list[CheckMessage]:
     ]
 
 
-def check_proxy(**kwargs: object) -> list[CheckMessage]:
-    """A site that believes a proxy's headers elsewhere is behind one."""
-    behind = [name for name in ("SECURE_PROXY_SSL_HEADER", "USE_X_FORWARDED_HOST") if _is_set(name)]
-    if not behind or _conf().trusted_proxies:
-        return []
-    return [
-        Warning(
-            f"{behind[0]} says that the site is behind a proxy, and RATELIMIT['TRUSTED_PROXIES'] "
-            "is empty, so all clients may be counted as one: the proxy.",
-            hint="Name the proxy's network there, such as '10.0.0.0/8'; "
-            "manage.py ratelimit whoami shows what that does.",
-            id="ratelimit_app.W006",
-        )
-    ]
-
-
-def _is_set(name: str) -> bool:
-    return bool(getattr(settings, name, None))
-
-
-def _conf() -> Conf:
+def usable_conf() -> Conf:
     """The settings; the defaults where they cannot be used, which E001 says."""
     try:
         return conf()

@@ -11,6 +11,27 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class Proxies:
+    """Who is believed about clients: networks, and whoever comes by the server's Unix socket."""
+
+    networks: tuple[Network, ...] = ()
+    unix: bool = False
+
+    def __bool__(self) -> bool:
+        return self.unix or bool(self.networks)
+
+    def __contains__(self, peer: Address | None) -> bool:
+        """Whether a peer is one; None is a peer without an address, on a Unix socket."""
+        if peer is None:
+            return self.unix
+        return any(peer in network for network in self.networks)
+
+    def __str__(self) -> str:
+        return ", ".join([*map(str, self.networks), *(["unix"] if self.unix else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +41,7 @@ class Conf:
     cache: str = "default"
     enabled: bool = True
     headers: str = "draft"
-    trusted_proxies: tuple[Network, ...] = ()
+    trusted_proxies: Proxies = Proxies()
     ipv6_prefix: int = 64
     keys: Mapping[str, str] = field(default_factory=dict)
     on_error: str = "open"
@@ -144,16 +165,16 @@ def _whole(low: int, high: int) -> Callable[[object], int]:
     return parse
 
 
-def _networks(value: object) -> tuple[Network, ...]:
+def _proxies(value: object) -> Proxies:
     if not isinstance(value, (list, tuple)):
-        raise TypeError("it must be a list of networks such as '10.0.0.0/8'")
-    networks = []
-    for each in value:
-        try:
-            networks.append(ipaddress.ip_network(each))
-        except ValueError as error:
-            raise ValueError(f"{error}; give a network such as '10.0.0.0/8'") from None
-    return tuple(networks)
+        raise TypeError("it must be a list of networks such as '10.0.0.0/8', and 'unix'")
+    try:
+        networks = tuple(ipaddress.ip_network(each) for each in value if each != "unix")
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; give a network such as '10.0.0.0/8', or 'unix' for a Unix socket"
+        ) from None
+    return Proxies(networks, "unix" in value)
 
 
 def _key_paths(value: object) -> Mapping[str, str]:
@@ -174,7 +195,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "CACHE": _text,
     "ENABLED": _flag,
     "HEADERS": _choice("draft", "x", "both", "none"),
-    "TRUSTED_PROXIES": _networks,
+    "TRUSTED_PROXIES": _proxies,
     "IPV6_PREFIX": _whole(1, 128),
     "KEYS": _key_paths,
     "ON_ERROR": _choice("open", "closed", "local"),

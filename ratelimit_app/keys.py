@@ -46,7 +46,8 @@ def by_ip(request: HttpRequest, _name: str) -> Identity:
     if not address:
         _warn_once(
             "The server gives no address of a client (does it listen on a Unix socket?), so all "
-            "such clients share one bucket: let it listen on a port, or count by another key."
+            "such clients share one bucket: name 'unix' in TRUSTED_PROXIES if the proxy sets "
+            "X-Forwarded-For, or count by another key."
         )
     return ("ip", block(address))
 

@@ -13,6 +13,17 @@ from django.db import DatabaseError
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from ratelimit_app import charging, sources
+from ratelimit_app.checks import MIDDLEWARE
+
+#: Headers in which proxies say whose address it was.
+_ADDRESSES = frozenset(
+    {"x-forwarded-for", "forwarded", "x-real-ip", "x-client-ip", "true-client-ip"}
+    | {"cf-connecting-ip", "fastly-client-ip", "x-cluster-client-ip"}
+)
+_SESSIONS = "django.contrib.sessions.middleware.SessionMiddleware"
+_USERS = "django.contrib.auth.middleware.AuthenticationMiddleware"
+#: What must stand before the limiter for a key to find anybody.
+_NEEDED = {"session": _SESSIONS, "user": _USERS, "user_or_ip": _USERS}
 
 
 def register_table_checks() -> None:
@@ -32,7 +43,8 @@ def check_named(databases: Iterable[str] | None = None, **kwargs: object) -> lis
     return [
         *_unknown(sorted({*charging.named, *views} - set(rows)), views),
         *_costs(rows),
-        *_headers(rows),
+        *_chosen(rows),
+        *_order(rows),
     ]
 
 
@@ -63,14 +75,44 @@ def _costs(rows: dict[str, dict[str, Any]]) -> Iterator[CheckMessage]:
             )
 
 
-def _headers(rows: dict[str, dict[str, Any]]) -> Iterator[CheckMessage]:
+def _chosen(rows: dict[str, dict[str, Any]]) -> Iterator[CheckMessage]:
+    """Keys that a client may choose, so that it gets a fresh bucket whenever it likes."""
     for slug, row in sorted(rows.items()):
-        if row["key"] == "header" and row["mode"] != "off":
+        if row["mode"] == "off":
+            continue
+        if row["key"] == "header":
+            hint = "Count so only where the header is proven; silence this check then."
+            if row["key_name"].lower() in _ADDRESSES:
+                hint = "Count by ip, and name your proxies in RATELIMIT['TRUSTED_PROXIES']."
             yield Warning(
                 f"The policy {slug!r} counts by the header {row['key_name']}, which a client "
                 "chooses: all that do not send it share one bucket.",
-                hint="Count so only where the header is proven; silence this check then.",
+                hint=hint,
                 id="ratelimit_app.W005",
+            )
+        if row["key"] == "session":
+            yield Warning(
+                f"The policy {slug!r} counts by session: wherever the site begins one for "
+                "anybody, a client gets a fresh bucket with each.",
+                hint="Count by user_or_ip, or silence this check if sessions begin with a login.",
+                id="ratelimit_app.W013",
+            )
+
+
+def _order(rows: dict[str, dict[str, Any]]) -> Iterator[CheckMessage]:
+    """Who asks before the user is known hears of nobody."""
+    order = list(settings.MIDDLEWARE)
+    if MIDDLEWARE not in order:
+        return
+    after = order[order.index(MIDDLEWARE) + 1 :]
+    for slug, row in sorted(rows.items()):
+        needed = _NEEDED.get(row["key"])
+        if row["path"] and row["mode"] != "off" and needed in after:
+            yield Warning(
+                f"The policy {slug!r} counts by {row['key']}, and MIDDLEWARE lists {MIDDLEWARE} "
+                f"before {needed}, so it finds none.",
+                hint=f"List RateLimitMiddleware after {needed}.",
+                id="ratelimit_app.W014",
             )
 
 

@@ -7,6 +7,7 @@ from django.urls import path
 from rest_framework.views import APIView
 
 from ratelimit_app import charging
+from ratelimit_app.checks import MIDDLEWARE
 from ratelimit_app.decorators import rate_limit
 from ratelimit_app.drf import PolicyThrottle
 from ratelimit_app.models import Policy
@@ -67,6 +68,54 @@ def test_a_cost_unlike_that_of_the_path_is_told():
 def test_counting_by_a_header_is_told():
     policy("api", key="header", key_name="X-API-Key")
     assert [id for id, _ in found()] == ["ratelimit_app.W005"]
+
+
+@pytest.mark.parametrize(
+    "header", ["X-Forwarded-For", "x-real-ip", "CF-Connecting-IP", "Forwarded"]
+)
+def test_a_header_that_names_an_address_is_told_to_use_the_address(header):
+    policy("all", key="header", key_name=header)
+    (told,) = check_named(databases=["default"])
+    assert (told.id, told.hint) == (
+        "ratelimit_app.W005",
+        "Count by ip, and name your proxies in RATELIMIT['TRUSTED_PROXIES'].",
+    )
+
+
+def test_counting_by_session_is_told_unless_it_is_off():
+    policy("cart", key="session")
+    assert [id for id, _ in found()] == ["ratelimit_app.W013"]
+    Policy.objects.update(mode="off")
+    assert found() == []
+
+
+SESSIONS = "django.contrib.sessions.middleware.SessionMiddleware"
+USERS = "django.contrib.auth.middleware.AuthenticationMiddleware"
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ([SESSIONS, USERS, MIDDLEWARE], {}),
+        ([SESSIONS, USERS], {}),
+        ([SESSIONS, MIDDLEWARE, USERS], {"user": USERS, "user_or_ip": USERS}),
+        (
+            [MIDDLEWARE, SESSIONS, USERS],
+            {"session": SESSIONS, "user": USERS, "user_or_ip": USERS},
+        ),
+    ],
+)
+def test_who_is_counted_must_be_known_before_the_limiter_asks(settings, order, told):
+    settings.MIDDLEWARE = order
+    for kind in ("ip", "user", "user_or_ip", "session"):
+        policy(kind, key=kind, path="/**")
+    policy("named", key="user")
+    expected = {f"The policy {kind!r} counts by {kind}": needed for kind, needed in told.items()}
+    assert {
+        message.partition(", and")[0]: message.partition(" before ")[2].partition(",")[0]
+        for id, message in found()
+        if id == "ratelimit_app.W014"
+    } == expected
 
 
 def test_no_query_without_leave_to_ask_the_database(django_assert_num_queries):

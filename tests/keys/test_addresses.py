@@ -106,6 +106,25 @@ def test_a_peer_without_an_address_is_what_it_says(remote: str | None) -> None:
     assert client(remote, "9.9.9.9", ["0.0.0.0/0", "::/0"]) == (remote or "")
 
 
+@pytest.mark.parametrize(
+    ("remote", "xff", "expected"),
+    [
+        (None, "203.0.113.7", "203.0.113.7"),
+        ("", "6.6.6.6, 203.0.113.7, 10.0.0.2", "203.0.113.7"),
+        ("", None, ""),
+        ("", "unknown", ""),
+        ("", "203.0.113.7, unknown", ""),
+        # A peer that has an address, or a name, came by no such socket.
+        ("192.0.2.1", "203.0.113.7", "192.0.2.1"),
+        ("unix:", "203.0.113.7", "unix:"),
+    ],
+)
+def test_whoever_comes_by_a_trusted_socket_is_a_proxy(
+    remote: str | None, xff: str | None, expected: str
+) -> None:
+    assert client(remote, xff, ("unix", *TEN)) == expected
+
+
 def test_a_mapped_proxy_is_the_proxy() -> None:
     assert client("::ffff:10.0.0.1", "203.0.113.7", TEN) == "203.0.113.7"
 

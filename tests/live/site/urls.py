@@ -3,10 +3,13 @@
 import time
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.test import override_settings
 from django.urls import path
 
+from ratelimit_app.addresses import client_address
 from ratelimit_app.decorators import rate_limit
+from ratelimit_app.whoami import seen
 
 
 def fast(request: HttpRequest, rest: str) -> HttpResponse:
@@ -32,8 +35,18 @@ async def named_on_the_loop(request: HttpRequest) -> HttpResponse:
     return HttpResponse("served")
 
 
+def who(request: HttpRequest) -> HttpResponse:
+    """Whom the site sees, under each of these lists of trusted proxies."""
+    found = {}
+    for name, trusted in [("none", []), ("some", ["127.0.0.1", "10.0.0.0/8", "unix"])]:
+        with override_settings(RATELIMIT={"TRUSTED_PROXIES": trusted}):
+            found[name] = client_address(request), dict(seen(request))
+    return JsonResponse(found)
+
+
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("who/", who),
     path("named/", named),
     path("named/async/", named_on_the_loop),
     path("async/<path:rest>", on_the_loop),

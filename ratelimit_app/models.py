@@ -169,7 +169,8 @@ class Policy(models.Model):
         # What a field has refused already may be of any type; it has its complaint.
         numbers: list[object] = [self.limit, self.cost, self.burst or 0]
         given: object = self.period
-        if isinstance(given, Decimal) and all(isinstance(each, int) for each in numbers):
+        counts = isinstance(given, Decimal) and given.is_finite()
+        if counts and all(isinstance(each, int) for each in numbers):
             found = number_problems(self.algorithm, self.limit, given, self.burst, self.cost)
             # Of a number that is too low its field has told already.
             low = [BELOW[name] % {"show_value": getattr(self, name)} for name in BELOW]

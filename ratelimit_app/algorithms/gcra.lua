@@ -20,7 +20,7 @@ return function(state, rate, period, burst, cost, now, since, reset)
   if since then
     cost = math.min(cost, burst) * period
     local after = math.max(cost, math.min((reset - 1) * rate + 1, full))
-    local back = math.min(cost, after - math.max(0, now - since) * rate)
+    local back = math.min(cost, after - (now - since) * rate)
     if back <= 0 then return end
     local left = math.max(0, debt - back)
     return instant(left), math.ceil(left / rate)

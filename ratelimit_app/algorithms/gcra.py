@@ -48,7 +48,7 @@ def give(
     full, cost = burst * period, min(cost, burst) * period
     # At least; the wait was rounded up.
     after = max(cost, min((reset - 1) * rate + 1, full))
-    back = min(cost, after - max(0, now - since) * rate)
+    back = min(cost, after - (now - since) * rate)
     if state is None or back <= 0:
         return None
     fraction = min(state & _MASK, rate - 1)

@@ -13,7 +13,7 @@ return function(state, leak, period, burst, cost, now, since, reset)
   if since then
     cost = math.min(cost, burst) * period
     local after = math.max(cost, math.min((reset - 1) * leak + 1, brim))
-    local back = math.min(cost, after - math.max(0, last - since) * leak)
+    local back = math.min(cost, after - (last - since) * leak)
     if back <= 0 then return end
     level = math.max(0, level - back)
     local left = math.max(0, level - math.max(0, now - last) * leak)

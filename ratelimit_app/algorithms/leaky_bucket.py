@@ -52,7 +52,7 @@ def give(
     brim, cost = burst * period, min(cost, burst) * period
     # At least; the wait was rounded up.
     after = max(cost, min((reset - 1) * leak + 1, brim))
-    back = min(cost, after - max(0, last - since) * leak)
+    back = min(cost, after - (last - since) * leak)
     if back <= 0:
         return None
     level = max(0, min(_rescaled(level, scale, period), brim) - back)

@@ -13,7 +13,7 @@ return function(state, rate, period, burst, cost, now, since, reset)
   if since then
     cost = math.min(cost, burst) * period
     local after = math.max(cost, math.min((reset - 1) * rate + 1, full))
-    local back = math.min(cost, after - math.max(0, last - since) * rate)
+    local back = math.min(cost, after - (last - since) * rate)
     if back <= 0 then return end
     missing = math.max(0, missing - back)
     local left = math.max(0, missing - math.max(0, now - last) * rate)

@@ -52,7 +52,7 @@ def give(
     full, cost = burst * period, min(cost, burst) * period
     # At least; the wait was rounded up.
     after = max(cost, min((reset - 1) * rate + 1, full))
-    back = min(cost, after - max(0, last - since) * rate)
+    back = min(cost, after - (last - since) * rate)
     if back <= 0:
         return None
     missing = max(0, min(_rescaled(missing, scale, period), full) - back)

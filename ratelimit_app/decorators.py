@@ -31,6 +31,9 @@ class _ByRow:
     slug: str
     cost: int | None
 
+    def mark(self, view: Any) -> None:
+        charging.mark(view, self.slug)
+
     def wanted(self, snapshot: Snapshot, method: str, _scope_of: ScopeOf) -> Wanted:
         cost = self.cost
         found = snapshot.named(self.slug, method)
@@ -44,6 +47,11 @@ class _InCode:
     fields: dict[str, Any]
     cost: int
     made: dict[str, CompiledPolicy]
+
+    def mark(self, view: Any) -> None:
+        fields = self.fields
+        name = fields["slug"] or f"{fields['limit']} in {fields['period']:g} s"
+        charging.mark(view, name, fields["methods"], in_code=True)
 
     def wanted(self, _snapshot: Snapshot, method: str, scope_of: ScopeOf) -> Wanted:
         name = self.fields["slug"] or scope_of()
@@ -163,6 +171,7 @@ def _wrapped(door: _ByRow | _InCode, view: Any, *, whole: bool = False) -> Any:
         return await arun(*args, **kwargs)
 
     found = wrapper if iscoroutinefunction(view) else run
+    door.mark(found)
     if isinstance(door, _InCode) and not door.fields["slug"]:
         setattr(found, DOORS, getattr(view, DOORS, 0) + 1)
     return found

@@ -16,7 +16,7 @@ def scope(view: Any, owner: object, *, whole: bool = False) -> str:
     views that inherit it are two views. The second door on one view is `…#2`, from inside out.
     """
     if owner is None:
-        name = _function(view)
+        name = full_name(view)
     else:
         name = _class(owner if isinstance(owner, type) else type(owner))
         name = name if whole else f"{name}.{view.__name__}"
@@ -60,7 +60,8 @@ def _inner(view: Any) -> Any:
     return view
 
 
-def _function(view: Any) -> str:
+def full_name(view: Any) -> str:
+    """Module and name of a view, or of the class that it was made of."""
     made_of = getattr(view, "view_class", None) or getattr(view, "cls", None)
     if isinstance(made_of, type):
         # What as_view() of any class makes is called "view".

@@ -10,10 +10,12 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
-from django.urls import URLPattern, URLResolver, get_resolver
 
 from ratelimit_app import charging, sources
 from ratelimit_app.checks import MIDDLEWARE
+from ratelimit_app.coverage import throttle_slugs
+from ratelimit_app.routes import routes
+from ratelimit_app.scopes import full_name
 
 #: Headers in which proxies say whose address it was.
 _ADDRESSES = frozenset(
@@ -118,28 +120,6 @@ def _order(rows: dict[str, dict[str, Any]]) -> Iterator[CheckMessage]:
 
 def _by_views() -> Iterator[tuple[str, str]]:
     """Slugs named by views of Django REST Framework, with the view."""
-    if not getattr(settings, "ROOT_URLCONF", None):
-        return
-    patterns: list[URLPattern | URLResolver] = list(get_resolver().url_patterns)
-    while patterns:
-        pattern = patterns.pop()
-        if isinstance(pattern, URLResolver):
-            patterns += pattern.url_patterns
-            continue
-        view: Any = getattr(pattern.callback, "cls", None)
-        given = {
-            **{name: getattr(view, name, None) for name in ("throttle_policies", "throttle_scope")},
-            **getattr(pattern.callback, "initkwargs", {}),
-        }
-        throttles = [each.__module__ for base in _throttles(view) for each in base.__mro__]
-        if "ratelimit_app.drf" not in throttles:
-            continue
-        # With DRF's own scoped throttle beside ours, a scope is a rate of its settings.
-        scoped = any(each.__name__ == "ScopedRateThrottle" for each in _throttles(view))
-        scope = None if scoped else given["throttle_scope"]
-        for slug in (*(given["throttle_policies"] or ()), *((scope,) if scope else ())):
-            yield slug, f"{view.__module__}.{view.__qualname__}"
-
-
-def _throttles(view: Any) -> Iterable[type]:
-    return getattr(view, "throttle_classes", None) or ()
+    for route in routes():
+        for slug in throttle_slugs(route.view):
+            yield slug, full_name(route.view)

@@ -17,12 +17,13 @@ from ratelimit_app.conf import conf
 from ratelimit_app.policies import CompiledPolicy
 from ratelimit_app.verdict import Entry, Verdict
 
+from . import check_coverage
 from .base import is_shared, remark
 from .words import key_words, left_words, limit_words, seconds, shown, table
 
 log = logging.getLogger("ratelimit_app")
 
-HELP = "Say what would happen to a request now, and why."
+HELP = "Say what would happen to a request now, and why; or which views no policy covers."
 ABOUT = """
 Says which policies apply to a request by its path or its view, what each has left for this client,
 and what would happen now. Nothing is spent, and the view does not run. Policies that code names
@@ -30,23 +31,31 @@ and what would happen now. Nothing is spent, and the view does not run. Policies
 
   manage.py ratelimit check /login/
   manage.py ratelimit check POST /login/ --ip 192.0.2.7 --user 42
+
+With --coverage it goes through all views of the site instead, and says which of them no policy
+covers, by its path, its view, a decorator or a throttle; and which policies match no view. With
+--fail it ends with 1 where a view is not covered whole.
+
+  manage.py ratelimit check --coverage
 """
 
 
 def add_arguments(parser: CommandParser) -> None:
     """See `SubCommand.add_arguments`."""
+    parser.add_argument("method", metavar="METHOD", nargs="?", help="the HTTP method (GET)")
     parser.add_argument(
-        "method", metavar="METHOD", nargs="?", default="GET", help="the HTTP method (GET)"
-    )
-    parser.add_argument(
-        "path", metavar="PATH", help="the path as a visitor sees it, such as /login/"
+        "path", metavar="PATH", nargs="?", help="the path as a visitor sees it, such as /login/"
     )
     parser.add_argument("--ip", default="127.0.0.1", help="the client's address (127.0.0.1)")
     parser.add_argument("--user", metavar="PK", help="the primary key of a user who is logged in")
+    check_coverage.add_arguments(parser)
 
 
 def run(options: dict[str, Any], out: OutputWrapper, err: OutputWrapper) -> None:
     """See `SubCommand.run`."""
+    if options["coverage"]:
+        check_coverage.run(options, out, err)
+        return
     request = _request(options)
     out.write(f"{request.method} {shown(request.path_info)} from {options['ip']}, {_who(request)}")
     out.write(f"View: {_view(request) or _no_view(request.path_info)}")
@@ -76,14 +85,7 @@ def run(options: dict[str, Any], out: OutputWrapper, err: OutputWrapper) -> None
 
 def _request(options: dict[str, Any]) -> HttpRequest:
     """A request as a server would hand it to Django, without going through the middleware."""
-    method, path = options["method"].upper(), options["path"].partition("?")[0]
-    if not method.isalpha():
-        raise CommandError(f"{options['method']!r} is no method: give one such as GET or POST.")
-    if not path.startswith("/"):
-        raise CommandError(
-            f"{options['path']!r} is no path: begin with a slash, and write the method before it, "
-            "such as: check POST /login/"
-        )
+    method, path = _method_and_path(options["method"], options["path"])
     if parse(options["ip"]) is None:
         raise CommandError(
             f"--ip {options['ip']!r} is no address: give one such as 192.0.2.7 or 2001:db8::7."
@@ -103,6 +105,22 @@ def _request(options: dict[str, Any]) -> HttpRequest:
     except Resolver404:
         request.resolver_match = None
     return request
+
+
+def _method_and_path(method: str | None, path: str | None) -> tuple[str, str]:
+    if path is None:
+        # One word alone is the path.
+        method, path = "GET", method
+    if path is None:
+        raise CommandError("Give the path of a request, such as /login/, or --coverage.")
+    if method is None or not method.isalpha():
+        raise CommandError(f"{method!r} is no method: give one such as GET or POST.")
+    if not path.startswith("/"):
+        raise CommandError(
+            f"{path!r} is no path: begin with a slash, and write the method before it, "
+            "such as: check POST /login/"
+        )
+    return method.upper(), path.partition("?")[0]
 
 
 def _user(pk: str) -> Any:

@@ -61,6 +61,11 @@ class SettingError(ImproperlyConfigured):
 _conf: Conf | None = None
 
 
+def has_own_secret() -> bool:
+    """Whether identities are hashed with `SECRET`, and not with what follows from `SECRET_KEY`."""
+    return bool(getattr(settings, "RATELIMIT", {}).get("SECRET"))
+
+
 def conf() -> Conf:
     """The settings as they are now; `override_settings` and its like are obeyed.
 

@@ -84,10 +84,12 @@ def compiled(fields: Mapping[str, Any], *, origin: str = "row") -> CompiledPolic
 class Snapshot:
     """All policies of one moment. One bad row is logged and left out; the others hold."""
 
-    __slots__ = ("_index", "by_slug", "counts_processes")
+    __slots__ = ("_index", "by_slug", "counts_processes", "left_out")
 
     def __init__(self, rows: Iterable[Mapping[str, Any]], *, strict: bool = False) -> None:
         self.by_slug: dict[str, CompiledPolicy] = {}
+        #: Why a policy cannot be, by slug.
+        self.left_out: dict[str, str] = {}
         self._index: Index[CompiledPolicy] = Index()
         for row in rows:
             try:
@@ -95,11 +97,10 @@ class Snapshot:
             except Exception as error:
                 if strict:
                     raise
+                why = f"{type(error).__name__}: {error}"
+                self.left_out[str(row.get("slug"))] = why
                 log.error(
-                    "Policy %r is left out: %s: %s. Correct it in the admin.",
-                    row.get("slug"),
-                    type(error).__name__,
-                    error,
+                    "Policy %r is left out: %s. Correct it in the admin.", row.get("slug"), why
                 )
                 continue
             self.by_slug[policy.slug] = policy

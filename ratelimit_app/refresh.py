@@ -41,6 +41,8 @@ class Keeper:
         self._scope: object = None
         self._pinned: Snapshot | None = None
         self.stale = False
+        #: Why the table could not be read the last time.
+        self.failed: str | None = None
         self._overdue = self.loaded = self._not_before = float("-inf")
         self._back_off = _BACK_OFF
 
@@ -124,6 +126,7 @@ class Keeper:
                     self.stale = inside
                     self.snapshot = Snapshot(sources.rows())
                     self.loaded = now
+            self.failed = None
             self._back_off, self._not_before = _BACK_OFF, float("-inf")
         except _FAULTS as error:
             self._failed(error)
@@ -139,8 +142,8 @@ class Keeper:
             kept = "the policies of RATELIMIT['POLICIES'] are used"
             self.snapshot = Snapshot(sources.from_settings())
         # One line, whatever the database adds to it.
-        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        log.warning("The policies could not be read (%s); %s.", reason, kept)
+        self.failed = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        log.warning("The policies could not be read (%s); %s.", self.failed, kept)
 
     def _fresh(self) -> bool:
         if testrun.is_on():

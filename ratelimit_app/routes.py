@@ -40,8 +40,8 @@ def _below(resolver: URLResolver, above: list[Any], namespaces: list[str]) -> It
 
 
 def _route(found: URLPattern, patterns: list[Any], namespaces: list[str]) -> Route:
-    match = ResolverMatch(found.callback, (), {}, found.name, namespaces=namespaces)
-    shapes = {}
+    match = ResolverMatch(found.callback, (), {}, found.name, namespaces=[*namespaces])
+    shapes: dict[Shape, None] = {}
     for language in _languages(patterns):
         with override(language):
             shapes[shape(patterns)] = None

@@ -105,7 +105,7 @@ def _parts(patterns: list[Any]) -> Iterator[str | re.Pattern[str] | None]:
         if isinstance(pattern, RoutePattern):
             yield from _of_route(pattern)
         elif isinstance(pattern, RegexPattern):
-            yield from _of_regex(str(pattern._regex), ends=pattern is patterns[-1])
+            yield from _of_regex(str(pattern), ends=pattern is patterns[-1])
         elif isinstance(pattern, LocalePrefixPattern):
             yield pattern.language_prefix
         else:
@@ -113,7 +113,7 @@ def _parts(patterns: list[Any]) -> Iterator[str | re.Pattern[str] | None]:
 
 
 def _of_route(pattern: RoutePattern) -> Iterator[str | re.Pattern[str] | None]:
-    pieces = _PARAMETER.split(str(pattern._route))
+    pieces = _PARAMETER.split(str(pattern))
     for at, piece in enumerate(pieces):
         yield _group(pattern.converters[piece].regex) if at % 2 else piece
 

@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
 from ratelimit_app import charging, sources
-from ratelimit_app.checks import MIDDLEWARE
+from ratelimit_app.checks import MIDDLEWARE, TAG
 from ratelimit_app.coverage import throttle_slugs
 from ratelimit_app.routes import routes
 from ratelimit_app.scopes import full_name
@@ -29,7 +29,7 @@ _NEEDED = {"session": _SESSIONS, "user": _USERS, "user_or_ip": _USERS}
 
 
 def register_table_checks() -> None:
-    register(check_named, Tags.database, deploy=True)
+    register(check_named, Tags.database, TAG, deploy=True)
 
 
 def check_named(databases: Iterable[str] | None = None, **kwargs: object) -> list[CheckMessage]:

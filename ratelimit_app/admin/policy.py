@@ -5,10 +5,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+)
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
+from ratelimit_app.doctor import examine
 from ratelimit_app.models import Policy
 from ratelimit_app.whoami import seen
 
@@ -100,14 +107,27 @@ class PolicyAdmin(ModelAdmin):
         whoami = path(
             "whoami/", self.admin_site.admin_view(self.whoami_view), name="ratelimit_app_whoami"
         )
+        doctor = path(
+            "doctor/", self.admin_site.admin_view(self.doctor_view), name="ratelimit_app_doctor"
+        )
         # First: the page of a policy takes whatever is left.
-        return [reset, whoami, *super().get_urls()]
+        return [reset, whoami, doctor, *super().get_urls()]
 
     def whoami_view(self, request: HttpRequest) -> HttpResponse:
         """For all staff: it shows them their own request and nothing else."""
         context = {**self.admin_site.each_context(request), "title": "Who am I?"}
         template = "admin/ratelimit_app/policy/whoami.html"
         return TemplateResponse(request, template, {**context, "seen": seen(request)})
+
+    def doctor_view(self, request: HttpRequest) -> HttpResponse:
+        """For those who may see policies: it tells of servers, and of this process."""
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        if request.method not in ("GET", "HEAD"):
+            return HttpResponseNotAllowed(["GET", "HEAD"])
+        context = {**self.admin_site.each_context(request), "title": "Doctor"}
+        template = "admin/ratelimit_app/policy/doctor.html"
+        return TemplateResponse(request, template, {**context, "findings": list(examine(request))})
 
     def reset_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         if not self.has_reset_permission(request):

@@ -94,6 +94,13 @@ class RedisStore:
         """See `Store.announce`."""
         self._ask("SET", self._version, token)
 
+    def question(self, *command: Any) -> Any:
+        """Ask for a person what only reads, past the breaker. Raises `Unavailable`."""
+        try:
+            return self._call(*command)
+        except Exception as error:
+            raise fault(error) from error
+
     def arguments(self, takes: Sequence[Take], words: Sequence[bytes]) -> list[Any]:
         """What follows the script in EVALSHA: the keys, and what is asked of them."""
         return [len(takes), *map(self.bucket, takes), *words]

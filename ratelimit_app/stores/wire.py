@@ -54,6 +54,11 @@ class Wire:
         self._give(connection)
         return reply
 
+    @property
+    def usage(self) -> tuple[int, int, int]:
+        """How many connections are open, how many of them idle, and how many there may be."""
+        return self._open, len(self._idle), self._pool.max_connections
+
     def hang_up(self) -> None:
         """Close the idle connections."""
         while True:

@@ -3,6 +3,7 @@
 import json
 from functools import wraps
 from types import ModuleType
+from typing import Any
 
 import pytest
 from django.conf.urls.i18n import i18n_patterns
@@ -46,21 +47,28 @@ def row(slug, **fields):
     return {**DEFAULTS, "slug": slug, "limit": 5, "period": 60, **fields}
 
 
-@pytest.fixture
-def site(settings):
-    """What is said of routes: whether they are covered, and what each policy leaves open."""
-    settings.MIDDLEWARE = [MIDDLEWARE]
+class Site:
+    """Says of routes whether they are covered, and what each policy leaves open."""
 
-    def look(*patterns, policies=()):
-        urls = ModuleType("urls_of_one_test")
+    def __init__(self, settings: Any) -> None:
+        self._settings = settings
+        self.unmatched: list[str] = []
+
+    def __call__(self, *patterns: Any, policies: Any = ()) -> dict[str, tuple[bool, list[str]]]:
+        urls: Any = ModuleType("urls_of_one_test")
         urls.urlpatterns = list(patterns)
-        settings.ROOT_URLCONF = urls
+        self._settings.ROOT_URLCONF = urls
         snapshot = Snapshot(policies, strict=True)
         found = coverage(snapshot)
-        look.unmatched = [policy.slug for policy in unmatched(snapshot, found)]
+        self.unmatched = [policy.slug for policy in unmatched(snapshot, found)]
         return {each.route.path: (each.is_covered, each.gaps) for each in found}
 
-    return look
+
+@pytest.fixture
+def site(settings):
+    settings.MIDDLEWARE = [MIDDLEWARE]
+
+    return Site(settings)
 
 
 # By path and by view
@@ -85,8 +93,8 @@ def test_a_path_covers_some_of_a_route_or_all_or_nothing(site):
 
 
 def test_names_and_namespaces_through_includes(site):
-    inner = ([path("b/", view, name="b"), path("c/", view)], "inner")
-    outer = ([path("a/", view, name="a"), path("in/", include(inner))], "outer")
+    inner: Any = ([path("b/", view, name="b"), path("c/", view)], "inner")
+    outer: Any = ([path("a/", view, name="a"), path("in/", include(inner))], "outer")
     said = site(
         path("x/", include(outer)),
         policies=[

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from ratelimit_app.commands import check, list_, reload, replay, reset, show, whoami
+from ratelimit_app.commands import check, doctor, list_, reload, replay, reset, show, whoami
 from ratelimit_app.commands.base import SubCommand, explained
 
 #: Where a new sub-command is entered.
@@ -21,6 +21,7 @@ COMMANDS: dict[str, SubCommand] = {
     "reload": reload,
     "replay": replay,
     "whoami": whoami,
+    "doctor": doctor,
 }
 
 #: What a shell shows for a process that ended with SIGINT or SIGPIPE.

@@ -14,10 +14,10 @@ MADE  := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 STAMP := $(VENV)/.ready-$(shell printf %s '$(MADE)' | tr -c 'A-Za-z0-9.' _)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test chaos fuzz mutants lint bench lock
+.PHONY: help demo test test-postgresql chaos fuzz mutants lint bench audit lock
 
 help:  ## list the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 demo: $(STAMP)  ## a tour of the app on a small site (ARGS=--once ends by itself)
 	$(BIN)/python -m demo_project.tour $(ARGS)
@@ -25,6 +25,9 @@ demo: $(STAMP)  ## a tour of the app on a small site (ARGS=--once ends by itself
 test: $(STAMP)  ## run the tests (ARGS="-k gcra -n0" goes to pytest)
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 	$(if $(ARGS),,$(BIN)/python -m pytest -m alone)
+
+test-postgresql: $(STAMP)  ## the same on PostgreSQL, by a server of its own (needs its programs)
+	$(BIN)/python -m tests.postgresql $(MAKE) --no-print-directory test
 
 chaos: $(STAMP)  ## break real servers: kill, stop, delay, partition, failover (about 20 minutes)
 	$(BIN)/python -m pytest -m chaos $(ARGS)
@@ -35,15 +38,21 @@ fuzz: $(STAMP)  ## Lua against Python from ever new seeds, for MINUTES=10
 mutants: $(STAMP)  ## do the tests notice every small fault in the core? (docs/mutants.md)
 	$(BIN)/python -m tests.mutation $(ARGS)
 
-lint: $(STAMP)  ## style, types, import layers, forgotten migrations
+lint: $(STAMP)  ## style, types, import layers, what bandit knows, forgotten migrations
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --recursive --configfile pyproject.toml ratelimit_app demo_project
 	DJANGO_SETTINGS_MODULE=tests.settings $(BIN)/python -m django makemigrations --check --dry-run
 
 bench: $(STAMP)  ## measure against peers and against the floor
 	$(BIN)/python -m benchmarks $(ARGS)
+
+audit:  ## advisories on what requirements-dev.txt locks (asks PyPI; not part of CI)
+	$(PYTHON) -m venv $(VENV)-audit
+	$(VENV)-audit/bin/python -m pip install --quiet pip-audit
+	$(VENV)-audit/bin/pip-audit --strict --no-deps --disable-pip $(ARGS) -r requirements-dev.txt
 
 lock:  ## resolve requirements-dev.txt anew (ARGS=--upgrade takes newer releases)
 	$(PYTHON) -m venv $(VENV)-lock

@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
+import subprocess  # nosec B404 # it starts servers
 import sys
 import tempfile
 import time
@@ -31,7 +31,7 @@ class Process:
         self.url = url
         self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by stop
         # A session of its own: a Ctrl-C reaches the tour alone, which then ends things in order.
-        self.running = subprocess.Popen(
+        self.running = subprocess.Popen(  # nosec B603 # commands of its own
             command,
             cwd=ROOT,
             env=env,

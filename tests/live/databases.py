@@ -25,8 +25,8 @@ def sqlite(path: Path) -> dict[str, Any]:
     }
 
 
-def postgresql(name: str) -> dict[str, Any]:
-    parts = urlsplit(str(URL))
+def postgresql(name: str, url: str | None = URL) -> dict[str, Any]:
+    parts = urlsplit(str(url))
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": name,

@@ -13,7 +13,7 @@ from ratelimit_app.drf import PolicyThrottle
 
 #: What nobody may find anywhere. The session's key is made by Django.
 ADDRESS, ADDRESS_6 = "203.0.113.217", "2001:db8:ca7a:11::217"
-USER, USER_PK = "canary-of-the-user", 7_312_650_917
+USER, USER_PK = "canary-of-the-user", 1_731_265_091
 HEADER = "canary-of-the-header"
 FUNCTION = "canary-of-the-function"
 

@@ -30,7 +30,11 @@ def admin_pages() -> bytes:
     staff.force_login(User.objects.create_superuser("staff", password="unused"))
     root = "/admin/ratelimit_app/policy/"
     ids = Policy.objects.values_list("pk", flat=True)
-    pages = [root, *(f"{root}{pk}/{page}/" for pk in ids for page in ("change", "history"))]
+    pages = [
+        root,
+        f"{root}doctor/",
+        *(f"{root}{pk}/{page}/" for pk in ids for page in ("change", "history")),
+    ]
     answers = [staff.get(page) for page in pages]
     assert {answer.status_code for answer in answers} == {200}
     return b"".join(answer.content for answer in answers)

@@ -1,8 +1,10 @@
 """Any path is a view; below /slow/ it takes a moment, so that the next request goes elsewhere."""
 
 import time
+import uuid
 
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.test import override_settings
 from django.urls import path
@@ -35,6 +37,13 @@ async def named_on_the_loop(request: HttpRequest) -> HttpResponse:
     return HttpResponse("served")
 
 
+@rate_limit("named")
+def written(request: HttpRequest) -> HttpResponse:
+    """What it writes stays if its transaction does."""
+    Group.objects.create(name=str(uuid.uuid4()))
+    return HttpResponse("written")
+
+
 def who(request: HttpRequest) -> HttpResponse:
     """Whom the site sees, under each of these lists of trusted proxies."""
     found = {}
@@ -45,6 +54,7 @@ def who(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
+    path("written/", written),
     path("admin/", admin.site.urls),
     path("who/", who),
     path("named/", named),

@@ -20,7 +20,7 @@ def fit(settings):
 
 
 def found():
-    return [each.id.removeprefix("ratelimit_app.") for each in check_shared()]
+    return [str(each.id).removeprefix("ratelimit_app.") for each in check_shared()]
 
 
 def test_nothing_to_complain_of():

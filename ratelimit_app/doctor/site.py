@@ -77,7 +77,7 @@ def of_checks() -> Iterator[Finding]:
     databases = [sources.alias()]
     for check in registry.get_checks(include_deployment_checks=True):
         if _TAG in check.tags:
-            yield from guarded(check.__name__, _of_check, check, databases)
+            yield from guarded(getattr(check, "__name__", "check"), _of_check, check, databases)
 
 
 def _of_check(

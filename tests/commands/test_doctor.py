@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 
 from ratelimit_app import charging, outage, stores
-from ratelimit_app.doctor import Finding, examine, redis, state
+from ratelimit_app.doctor import Finding, examine, state
 from ratelimit_app.stores.redis import RedisStore
 from tests.commands.conftest import REDIS
 from tests.servers import RedisServer, free_port
@@ -292,7 +292,9 @@ def test_a_redis_that_forgets_scripts(well, monkeypatch):
 
 
 def test_a_clock_that_is_an_hour_off(well, monkeypatch):
-    monkeypatch.setattr(redis.time, "time", lambda real=time.time: real() - 3600)
+    monkeypatch.setattr(
+        "ratelimit_app.doctor.redis.time.time", lambda real=time.time: real() - 3600
+    )
     level, found = amiss()["clock of Redis"]
     assert level == "warning"
     assert re.match(r"\+(3599|3600)\.\d{3} s against this host", found)

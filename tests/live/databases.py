@@ -44,7 +44,7 @@ def copy(database: dict[str, Any], folder: Path) -> dict[str, Any]:
         shutil.copy(database["NAME"], path)
         return {**database, "NAME": str(path)}
     made = {**database, "NAME": f"live_{uuid.uuid4().hex}"}
-    with admin() as cursor:
+    with admin(database) as cursor:
         names = sql.Identifier(made["NAME"]), sql.Identifier(database["NAME"])
         cursor.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))
     return made
@@ -59,15 +59,17 @@ def empty(folder: Path) -> dict[str, Any]:
 
 def drop(database: dict[str, Any]) -> None:
     if "sqlite3" not in database["ENGINE"]:
-        with admin() as cursor:
+        with admin(database) as cursor:
             name = sql.Identifier(database["NAME"])
             cursor.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
 
 
 @contextmanager
-def admin() -> Iterator[psycopg.Cursor[Any]]:
+def admin(database: dict[str, Any]) -> Iterator[psycopg.Cursor[Any]]:
     """The server's own database, to make and drop others from."""
-    parts = urlsplit(str(URL))
-    url = parts._replace(path="/postgres").geturl()
-    with psycopg.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+    there = {name: database[name.upper()] for name in ("user", "password", "host", "port")}
+    with (
+        psycopg.connect(dbname="postgres", autocommit=True, **there) as connection,
+        connection.cursor() as cursor,
+    ):
         yield cursor

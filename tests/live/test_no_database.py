@@ -1,13 +1,18 @@
 """No tables yet, or no more: requests are answered, and what comes (back) is obeyed."""
 
+import contextlib
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.servers import free_port
+
 from . import databases
 from .asking import Watch, ask
-from .processes import Site
+from .processes import ROOT, Site
 
 pytestmark = pytest.mark.alone
 
@@ -61,6 +66,23 @@ def test_commands_run_on_an_empty_database(fresh_site):
         said = site.manage(*command)
         assert "ratelimit_app WARNING" not in said
         assert "Traceback" not in said
+
+
+def test_runserver_serves_from_an_empty_database(fresh_site, tmp_path):
+    site, port = fresh_site(ratelimit={"POLICIES": [FROM_SETTINGS]}), free_port()
+    command = [sys.executable, "-m", "django", "runserver", "--noreload", str(port)]
+    with (tmp_path / "runserver").open("wb") as log:
+        server = subprocess.Popen(command, cwd=ROOT, env=site.env, stdout=log, stderr=log)
+    try:
+        while True:
+            assert server.poll() is None, (tmp_path / "runserver").read_text()
+            with contextlib.suppress(ConnectionRefusedError):
+                answer = ask(port, "/slow/edited/")
+                break
+    finally:
+        server.terminate()
+        server.wait()
+    assert (answer.status, answer.limit, answer.remaining) == (200, 3, 2)
 
 
 @pytest.mark.parametrize(

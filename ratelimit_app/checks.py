@@ -114,6 +114,8 @@ def check_keys(**kwargs: object) -> list[CheckMessage]:
 def check_policies(**kwargs: object) -> list[CheckMessage]:
     # Models can be imported once the apps are ready, as they are when checks run.
     from ratelimit_app.declared import unsaved_policy
+    from ratelimit_app.policies import compiled
+    from ratelimit_app.sources import DEFAULTS
 
     found: list[CheckMessage] = []
     seen = set()
@@ -122,8 +124,11 @@ def check_policies(**kwargs: object) -> list[CheckMessage]:
         problems = []
         try:
             unsaved_policy(values)
+            compiled({**DEFAULTS, **values, "slug": slug})
         except ValidationError as error:
             problems = _sentences(error)
+        except ValueError as error:
+            problems = [str(error)]
         if slug in seen:
             problems.append("another policy before it has this slug: choose another.")
         seen.add(slug)

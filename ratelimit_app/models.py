@@ -175,7 +175,7 @@ class Policy(models.Model):
             # Of a number that is too low its field has told already.
             low = [BELOW[name] % {"show_value": getattr(self, name)} for name in BELOW]
             yield from ((name, problem) for name, problem in found if problem not in low)
-        if self.key in KEYS and isinstance(self.key_name, str):
+        if isinstance(self.key, str) and self.key in KEYS and isinstance(self.key_name, str):
             try:
                 names = conf().keys
             except SettingError:

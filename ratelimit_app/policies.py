@@ -94,6 +94,8 @@ class Snapshot:
         for row in rows:
             try:
                 policy = compiled(row)
+                if policy.path and policy.mode != "off":
+                    self._index.add(policy.path, policy)
             except Exception as error:
                 if strict:
                     raise
@@ -104,8 +106,6 @@ class Snapshot:
                 )
                 continue
             self.by_slug[policy.slug] = policy
-            if policy.path and policy.mode != "off":
-                self._index.add(policy.path, policy)
         #: Whether a policy needs to know how many processes there are, should the store fail.
         self.counts_processes = any(each.on_error == "local" for each in self.by_slug.values())
 

@@ -122,8 +122,12 @@ def field_problems(fields: Mapping[str, Any]) -> Iterator[str]:
         "key": KEYS,
         "on_error": ON_ERROR,
     }
+    texts = (*known, "slug", "key_name", "path")
+    odd = [name for name in texts if not isinstance(fields[name], str)]
+    for name in odd:
+        yield f"{name} {fields[name]!r} must be a text."
     for name, choices in known.items():
-        if fields[name] not in choices:
+        if name not in odd and fields[name] not in choices:
             yield f"{name} {fields[name]!r} is not known: use one of {', '.join(choices)}."
     methods = fields["methods"]
     if isinstance(methods, str) or not {str(each).upper() for each in methods} <= set(METHODS):

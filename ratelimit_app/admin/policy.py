@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.http import (
     Http404,
     HttpRequest,
@@ -163,6 +164,13 @@ class PolicyAdmin(ModelAdmin):
     def _told_stale(self, request: HttpRequest) -> HttpResponse:
         self.message_user(request, _STALE, messages.ERROR)
         return HttpResponseRedirect(request.get_full_path())
+
+    def response_action(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        # Django asks the database for whatever was sent, and fails on what is no number.
+        chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        if not all(each.isascii() and each.isdigit() and len(each) < 20 for each in chosen):
+            raise BadRequest("What was selected is no policy.")
+        return super().response_action(request, queryset)
 
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> type[ModelForm]:
         return super().get_changelist_form(request, **{"form": GuardedForm, **kwargs})

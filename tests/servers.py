@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import redis
@@ -42,7 +43,9 @@ def free_port() -> int:
 class RedisServer:
     """Runs from construction until `stop`; extra options go to redis-server as they are."""
 
-    def __init__(self, *options: str, start_within: float = 10) -> None:
+    def __init__(
+        self, *options: str, start_within: float = 10, env: Mapping[str, str] | None = None
+    ) -> None:
         binary = redis_binary()
         self._folder = tempfile.TemporaryDirectory(prefix="ratelimit-redis-")
         self._clients: list[redis.Redis] = []
@@ -51,10 +54,9 @@ class RedisServer:
         self._log = Path(self._folder.name) / "log"
         command = [binary, "--port", str(self.port), "--bind", "127.0.0.1"]
         command += ["--save", "", "--appendonly", "no", "--dir", self._folder.name]
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen([*command, *options], stdout=log, stderr=log)
+        self._command, self._env = [*command, *options], {**os.environ, **(env or {})}
         atexit.register(self.stop)
-        self._wait_for_ping(start_within)
+        self.start(start_within)
 
     @property
     def pid(self) -> int:
@@ -72,6 +74,19 @@ class RedisServer:
 
     def resume(self) -> None:
         os.kill(self.pid, signal.SIGCONT)
+
+    def kill(self) -> None:
+        """A crash: all that it held is lost."""
+        self._process.kill()
+        self._process.wait()
+
+    def start(self, within: float = 10) -> None:
+        """Runs it, again after `kill`, on the same port; returns once it answers."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command, env=self._env, stdout=log, stderr=log
+            )
+        self._wait_for_ping(within)
 
     def stop(self) -> None:
         """Ends the process if it still runs; to call it twice does no harm."""

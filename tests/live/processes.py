@@ -128,6 +128,8 @@ class Site:
     ) -> None:
         self.folder = folder
         self.databases = {"default": database} | ({"rules": rules} if rules else {})
+        #: What its servers are started by, such as a command that puts them into a namespace.
+        self.by: list[str] = []
         self._running = contextlib.ExitStack()
         self._started = 0
         live = {
@@ -172,7 +174,7 @@ class Site:
         return self._started_server(command)
 
     def _started_server(self, command: list[str]) -> Server:
-        server = Server(command, self.env, self._log())
+        server = Server([*self.by, *command], self.env, self._log())
         self._running.callback(server.stop)
         return server
 

@@ -1,5 +1,7 @@
 """Any path is a view; below /slow/ it takes a moment, so that the next request goes elsewhere."""
 
+import asyncio
+import threading
 import time
 import uuid
 
@@ -9,9 +11,12 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.test import override_settings
 from django.urls import path
 
+from ratelimit_app import outage, stores
 from ratelimit_app.addresses import client_address
 from ratelimit_app.decorators import rate_limit
 from ratelimit_app.whoami import seen
+
+from . import lag
 
 
 def fast(request: HttpRequest, rest: str) -> HttpResponse:
@@ -25,6 +30,19 @@ def slow(request: HttpRequest, rest: str) -> HttpResponse:
 
 async def on_the_loop(request: HttpRequest, rest: str) -> HttpResponse:
     return HttpResponse("served")
+
+
+async def told(request: HttpRequest) -> HttpResponse:
+    """What this process knows of itself; under WSGI the only task is the one that answers."""
+    return JsonResponse(
+        {
+            "counts": outage.counts,
+            "processes": stores.current().processes,
+            "tasks": len(asyncio.all_tasks()),
+            "threads": threading.active_count(),
+            "late": list(lag.late),
+        }
+    )
 
 
 @rate_limit("named")
@@ -57,6 +75,7 @@ urlpatterns = [
     path("written/", written),
     path("admin/", admin.site.urls),
     path("who/", who),
+    path("told/", told),
     path("named/", named),
     path("named/async/", named_on_the_loop),
     path("async/<path:rest>", on_the_loop),

@@ -1,0 +1,53 @@
+"""Policies that count by themselves in an outage: all processes together keep to the limit."""
+
+import time
+
+import pytest
+
+from tests.live.asking import ask, at_once
+
+from .conftest import know_each_other, told
+
+pytestmark = pytest.mark.chaos
+
+LIMIT = 22
+POLICY = f"""
+Policy.objects.create(
+    slug="local", limit={LIMIT}, period=864_000, key="global", path="/slow/local/", on_error="local"
+)
+"""
+
+
+def statuses(server, number):
+    """Enough at once that every process has its part of them."""
+    answers = at_once([server.port] * number, "/slow/local/", threads=16)
+    return [answer.status for answer in answers], {answer.pid for answer in answers}
+
+
+def test_four_processes_count_by_themselves_and_then_together_again(make_site, server):
+    site = make_site(redis=server.url, ratelimit={"TIMEOUT": 0.5, "DEADLINE": 2})
+    site.editor().run(POLICY)
+    gunicorn = site.gunicorn(4, "--threads", "4")
+    gunicorn.wait(4)
+    know_each_other(gunicorn)
+    assert [ask(gunicorn.port, "/slow/local/").status for _ in range(3)] == [200] * 3
+
+    server.pause()
+    # Whoever finds that out has to wait.
+    alone, pids = statuses(gunicorn, 300)
+    server.resume()
+    deadline = time.monotonic() + 1
+    while (first := ask(gunicorn.port, "/slow/free/")).headers["X-Breaker"] == "open":
+        assert time.monotonic() < deadline
+    again, _ = statuses(gunicorn, 100)
+
+    kinds = [each["counts"] for each in told(gunicorn).values()]
+    print(f"admitted {alone.count(200)} of {LIMIT} by {len(pids)} processes; {kinds}; {first.pid}")  # noqa: T201
+    assert pids == gunicorn.pids
+    assert set(alone) == {200, 429}
+    # A share is rounded down: five for each of four.
+    assert alone.count(200) == 4 * (LIMIT // 4)
+    assert set(again) == {200, 429}
+    # Three were spent before; what timed out may have been counted or not, but no more than that.
+    asked = sum(each.get("slow", 0) for each in kinds)
+    assert LIMIT - 3 - asked <= again.count(200) <= LIMIT - 3

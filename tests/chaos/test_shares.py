@@ -10,7 +10,7 @@ from .conftest import know_each_other, told
 
 pytestmark = pytest.mark.chaos
 
-LIMIT = 22
+LIMIT = 62
 POLICY = f"""
 Policy.objects.create(
     slug="local", limit={LIMIT}, period=864_000, key="global", path="/slow/local/", on_error="local"
@@ -36,18 +36,18 @@ def test_four_processes_count_by_themselves_and_then_together_again(make_site, s
     # Whoever finds that out has to wait.
     alone, pids = statuses(gunicorn, 300)
     server.resume()
-    deadline = time.monotonic() + 1
-    while (first := ask(gunicorn.port, "/slow/free/")).headers["X-Breaker"] == "open":
-        assert time.monotonic() < deadline
+    back = time.monotonic()
+    while "open" in {each.headers["X-Breaker"] for each in at_once([gunicorn.port] * 16, "/slow/")}:
+        assert time.monotonic() < back + 1
     again, _ = statuses(gunicorn, 100)
 
     kinds = [each["counts"] for each in told(gunicorn).values()]
-    print(f"admitted {alone.count(200)} of {LIMIT} by {len(pids)} processes; {kinds}; {first.pid}")  # noqa: T201
+    print(f"admitted {alone.count(200)} of {LIMIT} by {len(pids)} processes; {kinds}")  # noqa: T201
     assert pids == gunicorn.pids
     assert set(alone) == {200, 429}
-    # A share is rounded down: five for each of four.
+    # A share is rounded down: fifteen for each of four.
     assert alone.count(200) == 4 * (LIMIT // 4)
     assert set(again) == {200, 429}
-    # Three were spent before; what timed out may have been counted or not, but no more than that.
-    asked = sum(each.get("slow", 0) for each in kinds)
+    # Three were spent before. What timed out was counted when Redis woke, or not at all.
+    asked = sum(each["slow"] for each in kinds)
     assert LIMIT - 3 - asked <= again.count(200) <= LIMIT - 3

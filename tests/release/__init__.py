@@ -1,0 +1,1 @@
+"""What a release wrote is read by the next: no error, and nobody counted anew."""

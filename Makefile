@@ -14,7 +14,7 @@ MADE  := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 STAMP := $(VENV)/.ready-$(shell printf %s '$(MADE)' | tr -c 'A-Za-z0-9.' _)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgresql chaos fuzz mutants lint bench audit lock
+.PHONY: help demo test test-postgresql chaos soak fuzz mutants lint bench audit lock
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,10 @@ test-postgresql: $(STAMP)  ## the same on PostgreSQL, by a server of its own (ne
 
 chaos: $(STAMP)  ## break real servers: kill, stop, delay, partition, failover (about 20 minutes)
 	$(BIN)/python -m pytest -m chaos $(ARGS)
+
+soak: MINUTES ?= 20
+soak: $(STAMP)  ## a site under load, a fault a minute, for MINUTES=20 (SEED=… repeats one)
+	$(BIN)/python -m tests.soak $(MINUTES) $(SEED)
 
 fuzz: $(STAMP)  ## Lua against Python from ever new seeds, for MINUTES=10
 	$(BIN)/python -m tests.algorithms.fuzz $(MINUTES)

@@ -89,6 +89,8 @@ def _stamp(view: Any, request: HttpRequest, verdict: Verdict) -> None:
     def finalized(*args: Any, **kwargs: Any) -> Any:
         response = responses.stamped(request, finalize(*args, **kwargs))
         if not verdict.allowed:
+            # As in `responses.refuse`: under attack Django would log a line for each.
+            response._has_been_logged = True
             more = responses.refusal_headers(verdict)
             response["Cache-Control"] = more.pop("Cache-Control")
             for name, value in more.items():

@@ -79,9 +79,9 @@ def told(server: Server) -> dict[int, dict[str, Any]]:
     return found
 
 
-def know_each_other(server: Server) -> None:
-    """Until each process of a server has heard of the others: two heartbeats at most."""
-    deadline = time.monotonic() + 15
-    while {each["processes"] for each in told(server).values()} != {len(server.pids)}:
+def know_each_other(*servers: Server) -> None:
+    """Until each process has heard of the others: two heartbeats at most."""
+    deadline, many = time.monotonic() + 15, sum(len(server.pids) for server in servers)
+    while {each["processes"] for server in servers for each in told(server).values()} != {many}:
         assert time.monotonic() < deadline
         time.sleep(0.2)

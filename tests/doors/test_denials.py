@@ -1,0 +1,38 @@
+"""What a flood of refusals costs: it is the moment at which a limiter must not make things worse."""
+
+import logging
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.servers import RedisServer
+
+from .site import Site
+from .test_trips import commands
+
+#: Refusals in a row.
+FLOOD = 30
+
+
+@pytest.mark.parametrize("store", ["django-redis"], indirect=True)
+def test_a_flood_of_refusals(
+    site: Site, store: str, redis_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No query, one command each, nothing written, and no line logged."""
+    caplog.set_level(logging.INFO)
+    site.limited("p", limit=1)
+    assert site.statuses(3) == [200, 429, 429]
+    caplog.clear()
+    client = redis_server.client()
+    client.config_resetstat()
+    before = client.info("persistence")["rdb_changes_since_last_save"]
+
+    with CaptureQueriesContext(connection) as queries:
+        assert set(site.statuses(FLOOD)) == {429}
+
+    assert len(queries) == 0
+    assert commands(client) == {"evalsha": FLOOD}
+    assert client.info("persistence")["rdb_changes_since_last_save"] == before
+    assert caplog.records == []
+    assert len(site.ran) == 1

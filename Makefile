@@ -6,7 +6,6 @@ PYTHON ?= python3
 VENV   ?= .venv
 DJANGO ?=
 ARGS   ?=
-MINUTES ?= 10
 
 BIN   := $(VENV)/bin
 # The stamp names what the environment was made from; another interpreter or Django makes it anew.
@@ -32,12 +31,11 @@ test-postgresql: $(STAMP)  ## the same on PostgreSQL, by a server of its own (ne
 chaos: $(STAMP)  ## break real servers: kill, stop, delay, partition, failover (about 20 minutes)
 	$(BIN)/python -m pytest -m chaos $(ARGS)
 
-soak: MINUTES ?= 20
 soak: $(STAMP)  ## a site under load, a fault a minute, for MINUTES=20 (SEED=… repeats one)
-	$(BIN)/python -m tests.soak $(MINUTES) $(SEED)
+	$(BIN)/python -m tests.soak $(or $(MINUTES),20) $(SEED)
 
 fuzz: $(STAMP)  ## Lua against Python from ever new seeds, for MINUTES=10
-	$(BIN)/python -m tests.algorithms.fuzz $(MINUTES)
+	$(BIN)/python -m tests.algorithms.fuzz $(or $(MINUTES),10)
 
 mutants: $(STAMP)  ## do the tests notice every small fault in the core? (docs/mutants.md)
 	$(BIN)/python -m tests.mutation $(ARGS)

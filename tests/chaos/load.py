@@ -99,7 +99,7 @@ class _Exchange(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         transport.write(
-            f"GET {self._asked.path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            f"GET {self._asked.path} HTTP/1.0\r\nHost: localhost\r\n"
             f"X-Client: {self._asked.who}\r\n\r\n".encode()
         )
 

@@ -68,7 +68,7 @@ def main(minutes: float, seed: int, every: float) -> int:
 
 def _site(folder: Path, redis: str) -> Site:
     ratelimit = {"TIMEOUT": 0.1, "DEADLINE": 0.25, "MAX_BUCKETS": 20_000}
-    site = Site(folder, databases.empty(folder), redis=redis, ratelimit=ratelimit)
+    site = Site(folder, databases.empty(folder), redis=redis, ratelimit=ratelimit, lean=True)
     site.manage("migrate", "--verbosity", "0")
     return site
 

@@ -15,9 +15,6 @@ from tests.time.shifted import Clock
 from .judge import Judge, Loss
 from .policies import EDITED
 
-#: Seconds after which Redis must be asked again by everybody.
-RECOVERY = 1.0
-
 
 @dataclass
 class Trouble:
@@ -39,21 +36,19 @@ class Trouble:
 def kill(trouble: Trouble) -> None:
     """Everything in Redis is lost."""
     began = time.monotonic()
-    trouble.server.kill()
-    time.sleep(trouble.chance.uniform(1, 5))
-    trouble.server.start()
-    ended = time.monotonic()
-    trouble.judge.lost(Loss(began, ended, trouble.ahead))
-    trouble.judge.fault(began, ended + RECOVERY)
+    with trouble.judge.outage():
+        trouble.server.kill()
+        time.sleep(trouble.chance.uniform(1, 5))
+        trouble.server.start()
+    trouble.judge.lost(Loss(began, time.monotonic(), trouble.ahead))
 
 
 def stop(trouble: Trouble) -> None:
     """Redis hangs."""
-    began = time.monotonic()
-    trouble.server.pause()
-    time.sleep(trouble.chance.uniform(1, 5))
-    trouble.server.resume()
-    trouble.judge.fault(began, time.monotonic() + RECOVERY)
+    with trouble.judge.outage():
+        trouble.server.pause()
+        time.sleep(trouble.chance.uniform(1, 5))
+        trouble.server.resume()
 
 
 def delay(trouble: Trouble) -> None:
@@ -118,9 +113,8 @@ FAULTS: tuple[Callable[[Trouble], None], ...] = (
 
 
 def _on_the_way(trouble: Trouble, mode: Mode, seconds: float) -> None:
-    began = time.monotonic()
-    trouble.proxy.delay = seconds
-    trouble.proxy.mode = mode
-    time.sleep(trouble.chance.uniform(2, 5))
-    trouble.proxy.mode = "pass"
-    trouble.judge.fault(began, time.monotonic() + RECOVERY)
+    with trouble.judge.outage():
+        trouble.proxy.delay = seconds
+        trouble.proxy.mode = mode
+        time.sleep(trouble.chance.uniform(2, 5))
+        trouble.proxy.mode = "pass"

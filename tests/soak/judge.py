@@ -4,6 +4,8 @@ import math
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from tests.chaos.load import Seen
@@ -15,6 +17,8 @@ from .policies import RULES, Rule
 
 #: Seconds: the deadline of a decision, and what the server and the machine may add to it.
 DEADLINE, ALLOWANCE = 0.25, 0.25
+#: Seconds until everybody asks Redis again, once it is back.
+RECOVERY = 1.0
 #: Seconds from an edit until every process obeys.
 OBEYED = 1.0
 #: An answer is judged so many seconds later, when all that happened meanwhile is known.
@@ -48,8 +52,8 @@ class Judge:
         self._locals: dict[str, Bucket] = {}
         self._losses: list[Loss] = []
         self._lost = 0
-        #: When Redis may not have answered: beginnings and ends.
-        self._faults: list[tuple[float, float]] = []
+        #: Beginnings and ends.
+        self._outages: list[list[float]] = []
         self._edits: list[tuple[float, int]] = []
         self._lock = threading.Lock()
         #: From the clock of answers to the epoch.
@@ -68,10 +72,14 @@ class Judge:
             while self._waiting and self._waiting[0].answer.came < until:
                 self._judge(self._waiting.popleft())
 
-    def fault(self, began: float, ended: float) -> None:
-        """Redis may have been asked in vain meanwhile."""
+    @contextmanager
+    def outage(self) -> Iterator[None]:
+        """Redis may be asked in vain inside the block, and for as long as a recovery may take."""
+        span = [time.monotonic(), math.inf]
         with self._lock:
-            self._faults.append((began, ended))
+            self._outages.append(span)
+        yield
+        span[1] = time.monotonic() + RECOVERY
 
     def lost(self, loss: Loss) -> None:
         """Buckets may have become fresh ones."""
@@ -106,7 +114,11 @@ class Judge:
         if seen.took > DEADLINE + ALLOWANCE:
             self.says("answered in time", (round(seen.took, 3), seen.asked))
         rule = rule_of(seen)
-        decided = source(answer)
+        try:
+            decided = source(answer)
+        except (AssertionError, KeyError, ValueError) as error:
+            self.says("decided by Redis or by on_error", (error, answer))
+            return
         self.decided[decided] += 1
         if decided not in ("redis", rule.on_error):
             self.says("decided by Redis or by on_error", (decided, seen.asked))
@@ -120,7 +132,7 @@ class Judge:
             self._admitted_alone(seen, rule)
 
     def _excused(self, answer: Answer) -> bool:
-        return any(began < answer.came and answer.sent < ended for began, ended in self._faults)
+        return any(began < answer.came and answer.sent < ended for began, ended in self._outages)
 
     def _obeys(self, answer: Answer) -> None:
         """By the last edit that everybody must know of, or by a newer one."""

@@ -36,9 +36,9 @@ async def takes(store, number, loop, replies):
 async def storm(store, name, seed, replies):
     """All at once, half of them cancelled at some moment; how many came to their end."""
     chance = random.Random(seed)
-    tasks = [
-        asyncio.create_task(takes(store, number, name, replies)) for number in range(TASKS)
-    ]
+    # A site that has run for a while has its connections.
+    await asyncio.gather(*(takes(store, number, -name, replies) for number in range(TASKS // 2)))
+    tasks = [asyncio.create_task(takes(store, number, name, replies)) for number in range(TASKS)]
     loop = asyncio.get_running_loop()
     for task in tasks[::2]:
         loop.call_later(chance.random() * 1.5, task.cancel)
@@ -78,11 +78,10 @@ def test_two_loops_and_cancelled_tasks_mix_no_answers_and_leave_nothing(server):
     assert len(client.client_list()) == 1
 
 
-async def impatient(port, number, gives_up):
+async def impatient(port, who, gives_up):
     """A request whose client may hang up before the answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    who = f"Host: localhost\r\nConnection: close\r\nX-Client: task-{number}"
-    writer.write(f"GET /async/closed/ HTTP/1.1\r\n{who}\r\n\r\n".encode())
+    writer.write(f"GET /async/closed/ HTTP/1.0\r\nX-Client: {who}\r\n\r\n".encode())
     try:
         if gives_up is not None:
             await asyncio.sleep(gives_up)
@@ -92,24 +91,26 @@ async def impatient(port, number, gives_up):
         writer.transport.abort()
 
 
-async def crowd(port):
+async def crowd(port, name, patience):
+    """All at once; if there is a patience (in seconds), every other one has it at most."""
     chance = random.Random(11)
-    return await asyncio.gather(
-        *(
-            impatient(port, number, chance.random() * 2 if number % 2 else None)
-            for number in range(TASKS)
-        )
-    )
+    waits = [
+        chance.random() * patience if patience and number % 2 else None for number in range(TASKS)
+    ]
+    asked = [impatient(port, f"{name}-{at}", wait) for at, wait in enumerate(waits)]
+    return await asyncio.gather(*asked)
 
 
 def test_clients_that_hang_up_leave_neither_tasks_nor_connections(make, server):
     uvicorn = make(server.url, ratelimit={"TIMEOUT": 10, "DEADLINE": 25}).uvicorn()
     uvicorn.wait(1)
     client = server.client()
-    (before,) = told(uvicorn).values()
     opened = client.info("stats")["total_connections_received"]
 
-    answers = [each for each in asyncio.run(crowd(uvicorn.port)) if each]
+    # A site that has run for a while has its connections.
+    asyncio.run(crowd(uvicorn.port, "patient", None))
+    (before,) = told(uvicorn).values()
+    answers = [each for each in asyncio.run(crowd(uvicorn.port, "task", 2)) if each]
 
     opened = client.info("stats")["total_connections_received"] - opened
     time.sleep(0.5)

@@ -11,10 +11,11 @@ from tests.servers import RedisServer
 
 from .judge import Judge
 
-#: KiB a minute that a process may grow by, and file descriptors that it may have more at the end.
-SLOPE, MORE_FILES = 600, 20
-#: By how much Redis's memory may be larger in the last third than in the one before.
-GROWTH = 1.15
+#: What is remembered within bounds fills up for some minutes. KiB that a process may grow by in the
+#: second half, whatever its length; and file descriptors that it may have more at the end.
+MORE, MORE_FILES = 6 * 1024, 30
+#: By how much Redis's memory may be larger in the last third than in the one before: bytes.
+GROWTH = 1_500_000
 
 
 class Health:
@@ -60,13 +61,14 @@ class Health:
     def concludes(self) -> None:
         """Tell the judge of what has grown."""
         for pid, samples in self.samples.items():
-            if (slope := self.slope(pid)) > SLOPE:
+            minutes = (samples[-1][0] - samples[0][0]) / 2
+            if (slope := self.slope(pid)) * minutes > MORE:
                 self._judge.says("memory does not grow", f"{slope:.0f} KiB a minute in {pid}")
             files = [each[2] for each in samples]
             if files[-1] > files[0] + MORE_FILES:
                 self._judge.says("no file stays open", f"{files[0]}, at the end {files[-1]}")
         third = len(self.memory) // 3
-        if max(self.memory[2 * third :]) > GROWTH * max(self.memory[third : 2 * third]):
+        if max(self.memory[2 * third :]) > GROWTH + max(self.memory[third : 2 * third]):
             self._judge.says("Redis's memory stays level", self.memory)
 
 

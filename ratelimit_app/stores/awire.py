@@ -24,6 +24,7 @@ class AsyncWire:
         self._idle: deque[Any] = deque()
         self._room = asyncio.Semaphore(most)
         self._guard: AsyncGenerator[None, None] | None = None
+        self._reading: set[asyncio.Future[None]] = set()
 
     async def call(self, *command: Any) -> Any:
         """Send a command once and return its reply; raises what redis-py raises."""
@@ -39,20 +40,50 @@ class AsyncWire:
             # Which says nothing of Redis.
             raise redis.exceptions.MaxConnectionsError("All connections are in use") from None
         waited = asyncio.get_running_loop().time() - started
+        owed: list[Any] = []
         try:
             async with timeout(self._deadline - waited):
-                return await self._call(*command)
+                return await self._call(owed, *command)
         except asyncio.TimeoutError:
+            await self._drop(*owed)
+            owed.clear()
             raise redis.TimeoutError("No answer within the deadline") from None
         finally:
-            self._room.release()
+            if owed:
+                # Who asked has been cancelled. Another connection would cost more than the answer.
+                reading = asyncio.ensure_future(self._read(*owed))
+                self._reading.add(reading)
+                reading.add_done_callback(self._reading.discard)
+            else:
+                self._room.release()
 
     async def hang_up(self) -> None:
         """Close the idle connections."""
         while self._idle:
             await self._idle.pop().disconnect(nowait=True)
 
-    async def _call(self, *command: Any) -> Any:
+    async def _read(self, connection: Any) -> None:
+        """Read what a cancelled call was owed, so that its connection serves the next one."""
+        try:
+            async with timeout(self._deadline):
+                await connection.read_response()
+        except redis.ResponseError:
+            self._idle.append(connection)
+        except BaseException:
+            await self._drop(connection)
+            raise
+        else:
+            self._idle.append(connection)
+        finally:
+            self._room.release()
+
+    async def _drop(self, *connections: Any) -> None:
+        for connection in connections:
+            await connection.disconnect(nowait=True)
+        await self.hang_up()
+
+    async def _call(self, owed: list[Any], *command: Any) -> Any:
+        """`owed` holds the connection for as long as an answer is still to come on it."""
         connection = self._idle.pop() if self._idle else self._connect()
         try:
             if connection.is_connected and await _has_something(connection):
@@ -62,18 +93,24 @@ class AsyncWire:
             await connection.send_packed_command(
                 connection.pack_command(*command), check_health=False
             )
-            reply = await connection.read_response()
+            owed.append(connection)
+            reply = await connection.read_response(disconnect_on_error=False)
+            owed.clear()
         except redis.ResponseError as error:
+            owed.clear()
             if isinstance(error, redis.exceptions.ReadOnlyError):
-                await connection.disconnect(nowait=True)
-                await self.hang_up()
+                await self._drop(connection)
             else:
                 self._idle.append(connection)
             raise
+        except asyncio.CancelledError:
+            if not owed:
+                await connection.disconnect(nowait=True)
+            raise
         except BaseException:
-            # As in `Wire.call`; a cancelled call leaves an answer behind as well.
-            await connection.disconnect(nowait=True)
-            await self.hang_up()
+            # As in `Wire.call`.
+            owed.clear()
+            await self._drop(connection)
             raise
         self._idle.append(connection)
         return reply

@@ -3,6 +3,7 @@
     .  the page is shown                  W  done, and told in the history of each policy, once
     -  refused (403)                      L  sent to log in
     r  sent elsewhere, and nothing done   0  no such page for them (404)
+    x  not by this method (405)
 
 Whatever is not W has changed nothing and written no history.
 """
@@ -35,6 +36,7 @@ GET  delete          L        L      -    -     -     -    .      -     .
 GET  history         L        L      -    .     .     -    -      -     .
 GET  reset           L        L      -    -     -     -    -      .     .
 GET  whoami          L        L      .    .     .     .    .      .     .
+GET  doctor          L        L      -    .     .     -    -      -     .
 POST list            L        L      -    -     W     -    -      -     W
 POST enforce         L        L      -    .     W     -    -      -     W
 POST shadow          L        L      -    .     W     -    -      -     W
@@ -48,6 +50,7 @@ POST history         L        L      -    .     .     -    -      -     .
 POST reset one       L        L      -    -     -     -    -      W     W
 POST reset all       L        L      -    -     -     -    -      W     W
 POST whoami          L        L      .    .     .     .    .      .     .
+POST doctor          L        L      -    x     x     -    -      -     x
 """
 TOKEN = "a" * CSRF_SECRET_LENGTH
 CLIENT = "192.0.2.1"
@@ -94,6 +97,7 @@ ASKED = {
     "GET  history": Ask("policy_history"),
     "GET  reset": Ask("policy_reset"),
     "GET  whoami": Ask("whoami"),
+    "GET  doctor": Ask("doctor"),
     "POST list": Ask("policy_changelist", LIST),
     "POST enforce": action("enforce", "in-shadow"),
     "POST shadow": action("shadow"),
@@ -107,6 +111,7 @@ ASKED = {
     "POST reset one": Ask("policy_reset", {"key": CLIENT}),
     "POST reset all": Ask("policy_reset", {"key": ""}),
     "POST whoami": Ask("whoami", {}),
+    "POST doctor": Ask("doctor", {}),
 }
 OF_ONE = ("policy_change", "policy_delete", "policy_history", "policy_reset")
 HEAD, *LINES = MATRIX.strip("\n").splitlines()
@@ -168,7 +173,7 @@ def letter(client: Client, ask: Ask, token: str = TOKEN) -> str:
         return "W"
     if response.status_code == 302:
         return "L" if response.headers["Location"].startswith("/admin/login/") else "r"
-    return {200: ".", 403: "-", 404: "0"}[response.status_code]
+    return {200: ".", 403: "-", 404: "0", 405: "x"}[response.status_code]
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -15,6 +15,8 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 from django.core.handlers.asgi import ASGIHandler
 from django.core.handlers.wsgi import WSGIHandler
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.urls import re_path
 from hypothesis import HealthCheck, example, given
@@ -87,8 +89,14 @@ def _site(settings: Any) -> Iterator[None]:
     settings.ROOT_URLCONF = URLS
     settings.MIDDLEWARE = [*settings.MIDDLEWARE, "ratelimit_app.middleware.RateLimitMiddleware"]
     settings.RATELIMIT = {"TRUSTED_PROXIES": ["10.0.0.0/8", "unix"], "HEADERS": "both"}
+    # As Django's own test client does: the connection that the test's transaction is on stays open.
+    ends = (request_started, request_finished)
+    for signal in ends:
+        signal.disconnect(close_old_connections)
     with testing.override_policies(POLICIES):
         yield
+    for signal in ends:
+        signal.connect(close_old_connections)
     log.removeHandler(faults)
 
 

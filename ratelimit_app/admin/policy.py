@@ -155,6 +155,9 @@ class PolicyAdmin(ModelAdmin):
             response = super().changelist_view(request, *args, **kwargs)
         except Stale:
             return self._told_stale(request)
+        except OverflowError:
+            # A primary key that no database has; Django asks for whatever was sent.
+            raise BadRequest("What was sent is no policy.") from None
         shown = (getattr(response, "context_data", None) or {}).get("cl")
         if shown is not None and shown.formset is not None and shown.formset.is_bound:
             # Back with errors: each form under its own row, though rows moved or went meanwhile.
@@ -166,10 +169,9 @@ class PolicyAdmin(ModelAdmin):
         return HttpResponseRedirect(request.get_full_path())
 
     def response_action(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
-        # Django asks the database for whatever was sent, and fails on what is no number.
         chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
         if not all(each.isascii() and each.isdigit() and len(each) < 20 for each in chosen):
-            raise BadRequest("What was selected is no policy.")
+            raise BadRequest("What was sent is no policy.")
         return super().response_action(request, queryset)
 
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> type[ModelForm]:

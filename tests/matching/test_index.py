@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from ratelimit_app.matching import Index
 from ratelimit_app.policies import Snapshot
 from ratelimit_app.sources import DEFAULTS
+from ratelimit_app.validators import validate_path
 
 
 def matches(pattern: str, path: str = "", view: str = "") -> bool:
@@ -170,3 +172,28 @@ def test_wildcards_do_not_multiply() -> None:
     path = "/a" * 8
     assert sorted(index.by_path(path)) == list(range(2**8))
     assert steps(lambda: list(index.by_path("/a" * 7 + "/b"))) < 40 * 2**8
+
+
+def accepted(pattern: str) -> bool:
+    try:
+        validate_path(pattern)
+    except ValidationError:
+        return False
+    return True
+
+
+typed = st.text("a*/.:é-", max_size=40).map("/".__add__) | st.sampled_from(
+    ["/" + "*/" * 249 + "**", "/" + "*/" * 249, "/" + "a/" * 249, "/**", "/*", "/" + "a" * 499]
+)
+
+
+@given(
+    typed.filter(accepted), st.sampled_from("a/*é.") | st.just("a/"), st.text("a/é", max_size=9)
+)
+@hypothesis_settings(max_examples=300)
+def test_no_pattern_can_hang_a_request(pattern: str, repeated: str, end: str) -> None:
+    """D24: on a path of 2 kB a look takes a few steps for each segment of the pattern, no more."""
+    index: Index[int] = Index()
+    index.add(pattern, 0)
+    path = ("/" + repeated * 2048)[:2048] + end
+    assert steps(lambda: list(index.by_path(path))) <= 12 * (pattern.count("/") + 2)

@@ -169,18 +169,19 @@ class Policy(models.Model):
         # What a field has refused already may be of any type; it has its complaint.
         numbers: list[object] = [self.limit, self.cost, self.burst or 0]
         given: object = self.period
-        counts = isinstance(given, Decimal) and given.is_finite()
-        if counts and all(isinstance(each, int) for each in numbers):
+        whole = all(isinstance(each, int) for each in numbers)
+        if isinstance(given, Decimal) and given.is_finite() and whole:
             found = number_problems(self.algorithm, self.limit, given, self.burst, self.cost)
             # Of a number that is too low its field has told already.
             low = [BELOW[name] % {"show_value": getattr(self, name)} for name in BELOW]
             yield from ((name, problem) for name, problem in found if problem not in low)
-        if isinstance(self.key, str) and self.key in KEYS and isinstance(self.key_name, str):
+        kind: object = self.key
+        if isinstance(kind, str) and kind in KEYS and isinstance(self.key_name, str):
             try:
                 names = conf().keys
             except SettingError:
                 names = {}
-            problem = key_problem(self.key, self.key_name, names)
+            problem = key_problem(kind, self.key_name, names)
             if problem:
                 yield "key_name", problem
 

@@ -168,11 +168,13 @@ class PolicyAdmin(ModelAdmin):
         self.message_user(request, _STALE, messages.ERROR)
         return HttpResponseRedirect(request.get_full_path())
 
-    def response_action(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+    def response_action(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponse | None:
         chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
         if not all(each.isascii() and each.isdigit() and len(each) < 20 for each in chosen):
             raise BadRequest("What was sent is no policy.")
-        return super().response_action(request, queryset)
+        return super().response_action(request, *args, **kwargs)
 
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> type[ModelForm]:
         return super().get_changelist_form(request, **{"form": GuardedForm, **kwargs})

@@ -51,7 +51,8 @@ FORM = {
 
 @pytest.fixture
 def policy() -> Policy:
-    return Policy.objects.create(slug="login", limit=10, period=Decimal(60))
+    made: Policy = Policy.objects.create(slug="login", limit=10, period=Decimal(60))
+    return made
 
 
 def assert_sound() -> None:

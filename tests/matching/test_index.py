@@ -187,9 +187,7 @@ typed = st.text("a*/.:é-", max_size=40).map("/".__add__) | st.sampled_from(
 )
 
 
-@given(
-    typed.filter(accepted), st.sampled_from("a/*é.") | st.just("a/"), st.text("a/é", max_size=9)
-)
+@given(typed.filter(accepted), st.sampled_from("a/*é.") | st.just("a/"), st.text("a/é", max_size=9))
 @hypothesis_settings(max_examples=300)
 def test_no_pattern_can_hang_a_request(pattern: str, repeated: str, end: str) -> None:
     """D24: on a path of 2 kB a look takes a few steps for each segment of the pattern, no more."""

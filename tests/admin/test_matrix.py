@@ -3,7 +3,7 @@
     .  the page is shown                  W  done, and told in the history of each policy, once
     -  refused (403)                      L  sent to log in
     r  sent elsewhere, and nothing done   0  no such page for them (404)
-    x  not by this method (405)
+    x  the page is only looked at (405)
 
 Whatever is not W has changed nothing and written no history.
 """
@@ -54,6 +54,8 @@ POST doctor          L        L      -    x     x     -    -      -     x
 """
 TOKEN = "a" * CSRF_SECRET_LENGTH
 CLIENT = "192.0.2.1"
+#: A unit comes back after ten hours, and so in no test.
+PERIOD = Decimal(360_000)
 
 
 class Ask(NamedTuple):
@@ -75,7 +77,7 @@ LIST = {
     "_save": 1,
     "form-0-mode": "off",
     "form-0-limit": 10,
-    "form-0-period": 60,
+    "form-0-period": PERIOD,
 }
 FORM = {
     "slug": "login",
@@ -125,7 +127,7 @@ POSTS = [each for each, ask in ASKED.items() if ask.data is not None]
 @pytest.fixture(autouse=True)
 def _policies() -> None:
     for slug, mode in (("login", "enforce"), ("in-shadow", "shadow")):
-        Policy.objects.create(slug=slug, mode=mode, limit=10, period=Decimal(60))
+        Policy.objects.create(slug=slug, mode=mode, limit=10, period=PERIOD)
         limiter.take(slug, key=CLIENT)
 
 

@@ -51,7 +51,8 @@ FORM = {
 
 @pytest.fixture
 def policy() -> Policy:
-    made: Policy = Policy.objects.create(slug="login", limit=10, period=Decimal(60))
+    # A unit comes back after ten hours, and so in no test.
+    made: Policy = Policy.objects.create(slug="login", limit=10, period=Decimal(360_000))
     return made
 
 

@@ -130,7 +130,8 @@ def field_problems(fields: Mapping[str, Any]) -> Iterator[str]:
         if name not in odd and fields[name] not in choices:
             yield f"{name} {fields[name]!r} is not known: use one of {', '.join(choices)}."
     methods = fields["methods"]
-    if isinstance(methods, str) or not {str(each).upper() for each in methods} <= set(METHODS):
+    listed = isinstance(methods, (list, tuple, set, frozenset))
+    if not listed or not {str(each).upper() for each in methods} <= set(METHODS):
         yield f"methods {methods!r} must be a list of {', '.join(METHODS)}."
     whole = [name for name in ("limit", "burst", "cost") if fields[name] is not None]
     wrong = [name for name in whole if type(fields[name]) is not int]

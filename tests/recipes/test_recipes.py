@@ -188,7 +188,7 @@ def test_codes_are_counted_by_who_waits_for_them(
         session = fresh.session
         session["otp_user"] = "1"
         session.save()
-        fresh.cookies["sessionid"] = session.session_key
+        fresh.cookies["sessionid"] = str(session.session_key)
         tries.append(fresh.post("/otp/", {"code": "123456" if number > 5 else "0"}).status_code)
     assert tries == [403] * 5 + [429] * 2
 

@@ -83,9 +83,7 @@ class RedisServer:
     def start(self, within: float = 10) -> None:
         """Runs it, again after `kill`, on the same port; returns once it answers."""
         with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command, env=self._env, stdout=log, stderr=log
-            )
+            self._process = subprocess.Popen(self._command, env=self._env, stdout=log, stderr=log)
         self._wait_for_ping(within)
 
     def stop(self) -> None:

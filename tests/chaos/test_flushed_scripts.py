@@ -26,7 +26,7 @@ def test_scripts_are_flushed_all_the_time(make, server):
 
     seen, stats = requests.seen, client.info("commandstats")
     brought = stats["cmdstat_eval"]["calls"]
-    print(f"{figures(seen)}; flushed {flushed} times, brought {brought} times")  # noqa: T201
+    print(f"{figures(seen)}; flushed {flushed} times, brought {brought} times")
     assert_answered(seen, requests.sent)
     assert_by_redis(seen)
     assert {each.answer.headers["X-Breaker"] for each in seen} == {"closed"}

@@ -60,7 +60,7 @@ def test_four_preloaded_workers_share_a_count_and_no_socket(make, server):
     assert len({each["id"] for each in clients}) >= len(everybody)
 
 
-#: Threads that never rest hold every lock that there is, some of the time; the child needs them all.
+#: Threads that never rest hold each lock some of the time; the child needs them all.
 FORKS = """
 import asyncio, multiprocessing, sys, threading, warnings
 import django
@@ -112,7 +112,9 @@ print(limiter.peek("forked", key="child", cost=0).remaining)
 
 def test_a_fork_from_the_midst_of_threads_neither_hangs_nor_loses_count(make_site, server):
     site = make_site(redis=server.url)
-    site.editor().run('Policy.objects.create(slug="forked", limit=1000, period=864_000, key="user")')
+    site.editor().run(
+        'Policy.objects.create(slug="forked", limit=1000, period=864_000, key="user")'
+    )
 
     # Two takes of each of sixty children.
     assert site.python("-c", FORKS).split() == ["880"]

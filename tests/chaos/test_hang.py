@@ -37,7 +37,7 @@ def test_stopped_for_four_seconds(make, server):
     seen = requests.seen
     slow = [each for each in between(seen, stopped - 0.1, back + 1) if each.took > 0.05]
     first = [each for each in slow if each.answer.sent < stopped + 2 * DEFAULTS["TIMEOUT"]]
-    print(f"{figures(seen)}; {len(first)} slow at first, {len(slow) - len(first)} later")  # noqa: T201
+    print(f"{figures(seen)}; {len(first)} slow at first, {len(slow) - len(first)} later")
     assert_answered(seen, requests.sent)
     assert share(seen, 1) <= 3 * DEFAULTS["TIMEOUT"] + 0.05
     assert share(seen, 0.99) <= 0.15

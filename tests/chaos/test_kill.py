@@ -46,7 +46,7 @@ def test_killed_and_back_after_four_seconds(make, server):
 
     seen = requests.seen
     late = max(e.answer.came for e in seen if source(e.answer) != "redis") - back
-    print(f"{figures(seen)}; enforcing again after {max(late, 0):.2f} s")  # noqa: T201
+    print(f"{figures(seen)}; enforcing again after {max(late, 0):.2f} s")
     assert_answered(seen, requests.sent)
     assert share(seen, 0.99) <= 0.05
     assert share(seen, 1) <= 0.25

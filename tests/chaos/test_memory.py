@@ -57,7 +57,7 @@ def test_no_room_is_an_outage_of_its_own_and_refusals_go_on(make, server):
 
     seen = requests.seen
     counts = [each["counts"] for each in told(gunicorn).values()]
-    print(f"{figures(seen)}; counted {counts}")  # noqa: T201
+    print(f"{figures(seen)}; counted {counts}")
     assert_answered(seen, requests.sent)
     during = between(seen, full, room)
     fresh = [each for each in during if each.asked.who != "spent"]

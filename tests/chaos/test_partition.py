@@ -23,7 +23,7 @@ pytestmark = pytest.mark.chaos
 def test_cut_for_five_seconds(make_site):
     with Cable() as cable, redis_at_the_far_end(cable) as (url, client):
         site = make_site(redis=url, ratelimit=DEFAULTS)
-        # The listening sockets are made here, and so stay in reach; connections are made over there.
+        # The listening socket is made here, and so is in reach; connections are made over there.
         site.by = ["ip", "netns", "exec", cable.near]
         cut_for_five_seconds(site, cable, client)
         site.close()
@@ -47,7 +47,7 @@ def cut_for_five_seconds(site, cable, client):
 
     seen = requests.seen
     late = max((e.answer.came for e in seen if source(e.answer) != "redis"), default=0) - back
-    print(f"{figures(seen)}; enforcing again after {late:.2f} s; {len(connections)} connections")  # noqa: T201
+    print(f"{figures(seen)}; enforcing again after {late:.2f} s; {len(connections)} connections")
     assert_answered(seen, requests.sent)
     assert share(seen, 1) <= 3 * DEFAULTS["TIMEOUT"] + 0.05
     assert share(seen, 0.99) <= 0.15

@@ -30,7 +30,7 @@ def test_two_connections_for_32_threads(make, proxy):
 
     seen, counts = requests.seen, told(gunicorn)
     without = [each for each in seen if source(each.answer) != "redis"]
-    print(f"{figures(seen)}; counted {[each['counts'] for each in counts.values()]}")  # noqa: T201
+    print(f"{figures(seen)}; counted {[each['counts'] for each in counts.values()]}")
     assert_answered(seen, requests.sent)
     assert max(each.took for each in without) <= WAIT + OVERHEAD
     assert max(each.took for each in seen) <= WAIT + DELAY + OVERHEAD

@@ -42,7 +42,7 @@ def test_four_processes_count_by_themselves_and_then_together_again(make_site, s
     again, _ = statuses(gunicorn, 100)
 
     kinds = [each["counts"] for each in told(gunicorn).values()]
-    print(f"admitted {alone.count(200)} of {LIMIT} by {len(pids)} processes; {kinds}")  # noqa: T201
+    print(f"admitted {alone.count(200)} of {LIMIT} by {len(pids)} processes; {kinds}")
     assert pids == gunicorn.pids
     assert set(alone) == {200, 429}
     # A share is rounded down: fifteen for each of four.

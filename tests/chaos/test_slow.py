@@ -20,7 +20,8 @@ OVERHEAD = 0.04
 
 def changes(seen):
     """The moments at which the breaker of each process was seen to open or close."""
-    found, before = defaultdict(list), {}
+    found: dict[int, list[float]] = defaultdict(list)
+    before: dict[int, str] = {}
     for each in sorted(seen, key=lambda each: each.answer.came):
         pid, now = each.answer.pid, each.answer.headers["X-Breaker"]
         if before.setdefault(pid, now) != now:
@@ -47,7 +48,7 @@ def test_slower_and_slower_and_back(make, proxy):
     seen = requests.seen
     patience = began + WAY * (DEFAULTS["TIMEOUT"] - OVERHEAD) / TOP
     turns = changes(seen)
-    print(f"{figures(seen)}; breakers turned {[len(each) for each in turns.values()]} times")  # noqa: T201
+    print(f"{figures(seen)}; breakers turned {[len(each) for each in turns.values()]} times")
     assert_answered(seen, requests.sent)
     assert share(seen, 1) <= DEFAULTS["DEADLINE"] + 0.1
     # As long as the delay is within the time-out, nobody is told otherwise.

@@ -1,4 +1,4 @@
-"""What a flood of refusals costs: it is the moment at which a limiter must not make things worse."""
+"""What a flood of refusals costs: the moment at which a limiter must not make things worse."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""`python -m tests.soak MINUTES [SEED [SECONDS]]`: a fault every SECONDS (60), and a table at the end.
+"""`python -m tests.soak MINUTES [SEED [SECONDS]]`: a fault every SECONDS (60), then a table.
 
 Ends with 1 if any promise was broken. The seed that is printed makes the same faults in the same
 order; what is asked when depends on the machine too.

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from .policies import Rule
 
-#: Seconds between a decision and what is seen of it: the answer is on its way, the clock is Redis's.
+#: Seconds by which a decision and what is seen of it may differ.
 BLUR = 1.0
 
 

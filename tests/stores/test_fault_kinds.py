@@ -15,34 +15,34 @@ from tests.servers import RedisServer
 MANY = 4
 
 
-def stopped(server: RedisServer, key: str) -> None:
+def stopped(server: RedisServer, key: Any) -> None:
     server.kill()
 
 
-def hangs(server: RedisServer, key: str) -> None:
+def hangs(server: RedisServer, key: Any) -> None:
     server.pause()
 
 
-def full(server: RedisServer, key: str) -> None:
+def full(server: RedisServer, key: Any) -> None:
     server.client().config_set("maxmemory", 1)
 
 
-def replica(server: RedisServer, key: str) -> None:
+def replica(server: RedisServer, key: Any) -> None:
     server.client().replicaof("127.0.0.1", "1")
 
 
-def forbidden(server: RedisServer, key: str) -> None:
+def forbidden(server: RedisServer, key: Any) -> None:
     server.client().execute_command("ACL", "SETUSER", "default", "-eval", "-evalsha")
 
 
-def another_type(server: RedisServer, key: str) -> None:
+def another_type(server: RedisServer, key: Any) -> None:
     client = server.client()
     client.delete(key)
     client.lpush(key, "a list")
 
 
 #: What is done to Redis, and a word of the fix that the log names.
-FAULTS: dict[str, tuple[Callable[[RedisServer, str], None], str]] = {
+FAULTS: dict[str, tuple[Callable[[RedisServer, Any], None], str]] = {
     "down": (stopped, "start it"),
     "slow": (hangs, "raise TIMEOUT"),
     "memory": (full, "out of memory"),
@@ -73,7 +73,9 @@ def take(*, key: str) -> Any:
 
 
 @pytest.fixture
-def said(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list]:
+def said(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], list[str]]:
     """What was logged; one line an interval, which is longer than a test."""
     monkeypatch.setattr(sparingly, "_INTERVAL", 60.0)
     monkeypatch.setattr(outage, "_said", {})
@@ -87,7 +89,7 @@ def test_each_kind_has_a_count_and_one_line_with_its_fix(kind: str, server: Redi
     assert take(key="somebody").source == "redis"
     (key,) = server.client().keys("*rl1:{*")
     breaks, fix = FAULTS[kind]
-    breaks(server, key.decode())
+    breaks(server, key)
 
     decisions = [take(key="somebody") for _ in range(MANY)]
 

@@ -1,4 +1,4 @@
-"""Every response, a refusal too, says which process gave it, who decided, and how its breaker stands."""
+"""Every response, a refusal too, says which process gave it, who decided, and of its breaker."""
 
 import os
 from collections.abc import Callable

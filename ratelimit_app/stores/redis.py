@@ -1,6 +1,7 @@
 """Buckets in Redis: one script decides any number of them in one round trip, by Redis's clock."""
 
 import uuid
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -35,6 +36,7 @@ class RedisStore:
         self._alive = self.key(f"{FORMAT}:alive")
         self._process = uuid.uuid4().hex
         self.processes = 1
+        self._beats: deque[int] = deque(maxlen=3)
 
     def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.take`."""
@@ -83,7 +85,9 @@ class RedisStore:
         found = self._ask("EVAL", alive(), 1, self._alive, self._process, ms)
         if not isinstance(found, int):
             raise Unavailable(f"not a reply of the script: {found!r:.80}", "reply")
-        self.processes = found
+        self._beats.append(found)
+        # A Redis that has lost everything knows of nobody else until they have said so again.
+        self.processes = max(self._beats)
 
     def version(self) -> str | None:
         """See `Store.version`. No key (nobody announced yet, or a flush) is a token too."""

@@ -57,7 +57,8 @@ class Judge:
         self._edits: list[tuple[float, int]] = []
         self._lock = threading.Lock()
         #: From the clock of answers to the epoch.
-        self._epoch = time.time() - time.monotonic()
+        self._began = time.monotonic()
+        self._epoch = time.time() - self._began
 
     def saw(self, seen: Seen) -> None:
         """An answer has come; those that came some time ago are judged."""
@@ -94,7 +95,8 @@ class Judge:
     def says(self, promise: str, example: object) -> None:
         """A promise is broken."""
         self.broken[promise] += 1
-        self.examples.setdefault(promise, str(example)[:300])
+        minute = (time.monotonic() - self._began) / 60
+        self.examples.setdefault(promise, f"at {minute:.2f} minutes: {example}"[:300])
 
     def share(self, part: float) -> int:
         """Within how many ms this part of the requests was answered."""
@@ -123,7 +125,7 @@ class Judge:
         if decided not in ("redis", rule.on_error):
             self.says("decided by Redis or by on_error", (decided, seen.asked))
         elif decided != "redis" and not self._excused(answer):
-            self.says("enforced while Redis answers", (decided, seen.asked, answer.sent))
+            self.says("enforced while Redis answers", (decided, round(seen.took, 3), seen.asked))
         if decided == "redis" and rule.slug == "edited":
             self._obeys(answer)
         if decided == "redis" and answer.status == 200:

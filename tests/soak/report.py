@@ -1,5 +1,7 @@
 """The table at the end of a soak."""
 
+from tests.live.processes import Server
+
 from .health import Health
 from .judge import ALLOWANCE, DEADLINE, Judge
 
@@ -19,8 +21,11 @@ PROMISES = (
 )
 
 
-def report(judge: Judge, health: Health, sent: int, seconds: float) -> None:
-    """Print it."""
+def report(judge: Judge, health: Health, servers: list[Server], sent: int, seconds: float) -> None:
+    """Print it, and above it what the servers have said of the limiter."""
+    for server in servers:
+        lines = [line for line in server.output().splitlines() if line.startswith("ratelimit_app")]
+        print(f"\n{len(lines)} lines in the log; the last:", *lines[-10:], sep="\n")
     print(f"\n{sent} requests in {seconds:.0f} s; decided by {dict(judge.decided)}")
     print(
         f"answered within: p50 {judge.share(0.5)} ms, p99 {judge.share(0.99)} ms, "

@@ -9,6 +9,7 @@ from ratelimit_app.algorithms import Decision
 from ratelimit_app.digests import digest
 from ratelimit_app.policies import compiled
 from ratelimit_app.stores import Take
+from ratelimit_app.stores.script import asked
 from ratelimit_app.stores.traced import TraceRedisStore
 from tests.stores.stores import PATIENT
 
@@ -44,7 +45,8 @@ class Replay:
     def arguments(self, step: Step) -> list[Any]:
         """What the script is given."""
         self.store.now = step.now
-        return self.store.arguments([_take(step)], spend=True)
+        takes = [_take(step)]
+        return self.store.arguments(takes, asked(takes, spend=True))
 
 
 def _take(step: Step) -> Take:

@@ -1,5 +1,6 @@
 """What the work costs at the least. Nobody tunes these: all others are measured against them."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +23,7 @@ return {1, new - now}
 """
 
 
-def in_process(step: float, most: float) -> Callable[[], bool]:
+def in_process(step: float, most: float) -> Callable[..., bool]:
     """A lock, a dict, and GCRA in eight lines; `step` and `most` are seconds."""
     lock, instants, clock = threading.Lock(), dict[str, float](), time.monotonic
 
@@ -50,6 +51,43 @@ def bare_gcra(client: redis.Redis) -> Callable[[], Any]:
     return lambda: client.evalsha(sha, 1, "k", "1", "1000000000000")
 
 
+def held_gcra(client: redis.Redis) -> Callable[[], Any]:
+    """GCRA by EVALSHA, through a connection of redis-py that is held, without its client."""
+    sha = client.script_load(BARE_GCRA)
+    connection: Any = client.connection_pool.make_connection()
+    connection.connect()
+
+    def take() -> Any:
+        connection.send_command("EVALSHA", sha, 1, "k", "1", "1000000000000")
+        return connection.read_response()
+
+    return take
+
+
+def raw_gcra(client: redis.Redis, port: int) -> Callable[[], Any]:
+    """GCRA by EVALSHA, packed once, on a bare socket whose answer nobody parses."""
+    parts = ["EVALSHA", client.script_load(BARE_GCRA), "1", "k", "1", "1000000000000"]
+    packed = f"*{len(parts)}\r\n" + "".join(f"${len(each)}\r\n{each}\r\n" for each in parts)
+    command, line = packed.encode(), socket.create_connection(("127.0.0.1", port))
+    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    send, receive = line.sendall, line.recv
+
+    def take() -> bytes:
+        send(command)
+        return receive(4096)
+
+    return take
+
+
+def ano_op(client: Any, sha: str) -> Callable[[], Any]:
+    """`no_op`, through redis-py's asynchronous client."""
+
+    async def take() -> Any:
+        return await client.evalsha(sha, 1, "k", "a")
+
+    return take
+
+
 class InProcess:
     """A middleware that decides in process and sends three headers."""
 
@@ -65,6 +103,20 @@ class InProcess:
         return response
 
 
+class Refusing(InProcess):
+    """A middleware that refuses in process: what a refusal costs when nobody asks Redis."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        super().__init__(get_response)
+        self.take = in_process(86_400.0, 86_400.0)
+        self.take()
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if self.take():
+            return self.get_response(request)
+        return HttpResponse(b"no", status=429, headers=HEADERS | {"Retry-After": "60"})
+
+
 class OverRedis(InProcess):
     """A middleware that decides by bare GCRA in Redis and sends three headers."""
 
@@ -73,3 +125,15 @@ class OverRedis(InProcess):
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         super().__init__(get_response)
         self.take = bare_gcra(self.client)
+
+
+class RefusingOverRedis(Refusing):
+    """A middleware that refuses by bare GCRA in Redis, in one trip for each refusal."""
+
+    client: redis.Redis
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        super().__init__(get_response)
+        sha, evalsha = self.client.script_load(BARE_GCRA), self.client.evalsha
+        # A step beyond what is allowed: nothing is ever admitted, or written.
+        self.take = lambda: evalsha(sha, 1, "refused", "2", "1")[0] == 1

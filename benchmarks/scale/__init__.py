@@ -1,0 +1,1 @@
+"""Scale by simulation: the real algorithm over a modelled network and Redis, checked by a run."""

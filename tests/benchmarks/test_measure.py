@@ -44,7 +44,10 @@ def test_a_pipeline_is_one_trip_and_two_commands_are_two(redis_server: RedisServ
         assert tap.heard.trips - before.trips == 2
         assert tap.heard.sent - before.sent == 2 * len(b"*1\r\n$4\r\nPING\r\n")
         assert tap.heard.received - before.received == 2 * len(b"+PONG\r\n")
-        client.pipeline(transaction=False).ping().ping().execute()
+        both = client.pipeline(transaction=False)
+        both.ping()
+        both.ping()
+        both.execute()
         assert tap.heard.trips - before.trips == 3
     finally:
         client.close()

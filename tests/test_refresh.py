@@ -92,4 +92,4 @@ def test_an_event_loop_that_ended_is_let_go(redis_server, settings):
     for _ in range(20):
         asyncio.run(ask())
     gc.collect()
-    assert len(store.clients._loops) == 1
+    assert len(store.clients.node._loops) == 1

@@ -2,9 +2,10 @@
 
 import asyncio
 import sys
+import time
 import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
 import redis
@@ -26,24 +27,23 @@ class AsyncWire:
         self._guard: AsyncGenerator[None, None] | None = None
         self._reading: set[asyncio.Future[None]] = set()
 
-    async def call(self, *command: Any) -> Any:
-        """Send a command once and return its reply; raises what redis-py raises."""
+    async def call(self, *command: Any, until: float | None = None, asking: bool = False) -> Any:
+        """See `Wire.call`."""
         if self._guard is None:
             self._guard = _until_the_loop_ends(self)
             await self._guard.__anext__()
-        started = asyncio.get_running_loop().time()
+        until = until or time.monotonic() + self._deadline
         try:
             # Tasks come by the thousand, and each is through in no time: half of the deadline.
-            async with timeout(self._deadline / 2):
+            async with timeout((until - time.monotonic()) / 2):
                 await self._room.acquire()
         except asyncio.TimeoutError:
             # Which says nothing of Redis.
             raise redis.exceptions.MaxConnectionsError("All connections are in use") from None
-        waited = asyncio.get_running_loop().time() - started
         owed: list[Any] = []
         try:
-            async with timeout(self._deadline - waited):
-                return await self._call(owed, *command)
+            async with timeout(until - time.monotonic()):
+                return await self._call(owed, command, asking)
         except asyncio.TimeoutError:
             await self._drop(*owed)
             owed.clear()
@@ -82,7 +82,7 @@ class AsyncWire:
             await connection.disconnect(nowait=True)
         await self.hang_up()
 
-    async def _call(self, owed: list[Any], *command: Any) -> Any:
+    async def _call(self, owed: list[Any], command: Sequence[Any], asking: bool) -> Any:
         """`owed` holds the connection for as long as an answer is still to come on it."""
         connection = self._idle.pop() if self._idle else self._connect()
         try:
@@ -90,6 +90,9 @@ class AsyncWire:
                 # A server that was restarted has closed it.
                 await connection.disconnect(nowait=True)
             await connection.connect()
+            if asking:
+                await connection.send_command("ASKING", check_health=False)
+                await connection.read_response()
             await connection.send_packed_command(
                 connection.pack_command(*command), check_health=False
             )

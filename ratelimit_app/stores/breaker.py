@@ -29,6 +29,11 @@ class Breaker:
         """Whether calls are answered without asking Redis."""
         return self._failed >= self._most
 
+    @property
+    def suspect(self) -> bool:
+        """Whether the last call failed."""
+        return self._failed > 0
+
     def allows(self) -> bool:
         """Whether this call may ask Redis; it must then report by `answered` or `failed`."""
         if self._failed < self._most:

@@ -5,106 +5,92 @@ shares one pool among all aliases of a URL, and Django's backend opens a pool pe
 the address and the options of the alias are read, and connections are made anew.
 """
 
-import asyncio
-from inspect import signature
+from collections.abc import Callable
 from typing import Any
 
 import redis
-import redis.asyncio
 from django.core.cache import BaseCache
-from redis.asyncio.retry import Retry as AsyncRetry
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from django.core.cache.backends.base import default_key_func
+from redis.connection import parse_url
 from redis.sentinel import SentinelConnectionPool
 
 from .awire import AsyncWire
-from .wire import Wire
-
-#: Telling who we are, and the greeting of the third protocol, would be trips before the first one.
-_TERSE: dict[str, object] = (
-    {"protocol": 2, "driver_info": None}
-    if "driver_info" in signature(redis.connection.AbstractConnection.__init__).parameters
-    else {"protocol": 2, "lib_name": None, "lib_version": None}
-)
-
-#: What a pool is told of its connections in the sync world only, or what is ours to say.
-_OURS = frozenset(
-    {
-        "parser_class",
-        "pool_class",
-        "queue_class",
-        "timeout",
-        "socket_timeout",
-        "socket_connect_timeout",
-        "retry",
-        "retry_on_error",
-        "retry_on_timeout",
-        "connection_pool",
-    }
-)
+from .node import TERSE, Address, Node, limits
 
 
 class Clients:
-    """The ways to one alias: `sync`, `wire` for the hot path, and a wire for each event loop."""
+    """The ways to one alias: `wire` for the hot path, a wire for each event loop, and `sync`."""
 
     def __init__(self, cache: BaseCache, timeout: float, deadline: float) -> None:
         # Connecting and asking both have to fit into a decision, whatever the settings say.
-        timeout = min(timeout, deadline / 2)
-        self._timeout, self._deadline = timeout, deadline
-        self._loops: dict[asyncio.AbstractEventLoop, AsyncWire] = {}
-        factory = getattr(getattr(cache, "client", None), "connection_factory", None)
-        if factory is not None:
-            # django-redis: its factory knows user, password, parser and Sentinel.
-            address: Any = cache.client  # type: ignore[attr-defined]
-            self._url = str(address._server[0])
-            params = factory.make_connection_params(self._url)
-            pool = factory.get_connection_pool({**params, **_TERSE})
-            self._options = {**params, **factory.pool_cls_kwargs}
-            self._options.pop("url")
-        else:
-            inner: Any = cache._cache  # type: ignore[attr-defined]
-            self._url, self._options = str(inner._servers[0]), dict(inner._pool_options)
-            pool = inner._pool_class.from_url(self._url, **{**self._options, **_TERSE})
-        self._limit(pool, Retry(NoBackoff(), 0))
-        #: Sentinels say where the primary is; there is no async way to ask them here.
-        self.by_sentinel = isinstance(pool, SentinelConnectionPool)
-        if self.by_sentinel:
-            for sentinel in pool.sentinel_manager.sentinels:
-                self._limit(sentinel.connection_pool, Retry(NoBackoff(), 0))
+        self._timeout, self.deadline = min(timeout, deadline / 2), deadline
+        self._nodes: dict[tuple[str, int], Node] = {}
+        pool, urls, started = _alias(cache)
+        self._limit(pool)
         self.sync = redis.Redis(connection_pool=pool)
-        self.wire = Wire(pool, timeout, deadline)
+        self.node = self._node(pool)
+        self.wire = self.node.wire
+        #: Where to ask for the others: of a cluster, any of its nodes that the alias names.
+        self.entries = [self.node]
+        #: Whom Sentinels watch for us, and those; empty and none without them.
+        self.service, self.sentinels = "", list[Node]()
+        if isinstance(pool, SentinelConnectionPool):
+            self.service = pool.service_name
+            for sentinel in pool.sentinel_manager.sentinels:
+                self._limit(sentinel.connection_pool)
+                self.sentinels.append(self._node(sentinel.connection_pool))
+        else:
+            self._nodes[self.node.address.host, self.node.address.port] = self.node
+            self.entries += [self.at(*each) for each in (*map(_host, urls[1:]), *started)]
 
     def here(self) -> AsyncWire:
         """The wire of the running event loop."""
-        loop = asyncio.get_running_loop()
-        wire = self._loops.get(loop)
-        if wire is None:
-            # A wire knows its loop, so a loop that ended would be kept for ever.
-            # Listed first: other threads have loops of their own, and enter them here.
-            for ended in [each for each in list(self._loops) if each.is_closed()]:
-                self._loops.pop(ended, None)
-            options = {name: value for name, value in self._options.items() if name not in _OURS}
-            pool = redis.asyncio.ConnectionPool.from_url(self._url, **{**options, **_TERSE})
-            self._limit(pool, AsyncRetry(NoBackoff(), 0))
-            wire = self._loops[loop] = AsyncWire(
-                lambda: pool.connection_class(**pool.connection_kwargs),
-                pool.max_connections,
-                self._deadline,
-            )
-        return wire
+        return self.node.here()
 
-    def _limit(self, pool: Any, retry: object) -> None:
-        """Set on the pool, since a URL's own query would win over arguments.
+    def hang_up(self) -> None:
+        """Close what threads hold open and do not use now."""
+        for node in {self.node, *self.sentinels, *self._nodes.values()}:
+            node.wire.hang_up()
 
-        No retry, ever: a call whose answer was lost may have been charged already.
-        """
-        pool.connection_kwargs.update(
-            {
-                "socket_timeout": self._timeout,
-                "socket_connect_timeout": self._timeout,
-                "retry": retry,
-                "retry_on_error": [],
-                "retry_on_timeout": False,
-                **_TERSE,
-            }
-        )
+    def at(self, host: str, port: int) -> Node:
+        """Another server, by the alias's credentials and options."""
+        found = self._nodes.get((host, port))
+        if found is None:
+            new = Node(self.node.address.to(host, port), self._timeout, self.deadline)
+            found = self._nodes.setdefault((host, port), new)
+        return found
+
+    def _node(self, pool: Any) -> Node:
+        return Node(Address.of(pool), self._timeout, self.deadline)
+
+    def _limit(self, pool: Any) -> None:
+        # On the pool, since a URL's own query would win over arguments.
+        pool.connection_kwargs.update(limits(self._timeout))
+
+
+def key_maker(cache: BaseCache) -> Callable[[str], str]:
+    """`cache.make_key`; the usual one only puts a prefix before, which is asked for once."""
+    usual = f"{cache.key_prefix}:{cache.version}:"
+    if cache.key_func is default_key_func and str(cache.make_key("{a}b")) == usual + "{a}b":
+        return usual.__add__
+    return lambda raw: str(cache.make_key(raw))
+
+
+def _alias(cache: BaseCache) -> tuple[Any, list[str], list[tuple[str, int]]]:
+    """A pool of its own for the first URL; all URLs; the nodes that a cluster's client is given."""
+    factory = getattr(getattr(cache, "client", None), "connection_factory", None)
+    if factory is None:
+        inner: Any = cache._cache  # type: ignore[attr-defined]
+        options = {**inner._pool_options, **TERSE}
+        return inner._pool_class.from_url(str(inner._servers[0]), **options), inner._servers, []
+    # django-redis: its factory knows user, password, parser and Sentinel.
+    urls = [str(each) for each in cache.client._server]  # type: ignore[attr-defined]
+    pool = factory.get_connection_pool({**factory.make_connection_params(urls[0]), **TERSE})
+    # An alias may have RedisCluster for its client: it is never made, since that would connect.
+    nodes = getattr(factory, "redis_client_cls_kwargs", {}).get("startup_nodes") or []
+    return pool, urls, [(str(node.host), int(node.port)) for node in nodes]
+
+
+def _host(url: str) -> tuple[str, int]:
+    found = parse_url(url)  # type: ignore[no-untyped-call]
+    return str(found.get("host", "localhost")), int(found.get("port", 6379))

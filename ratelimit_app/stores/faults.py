@@ -4,6 +4,7 @@ import redis
 from redis import exceptions
 
 from .base import Unavailable
+from .breaker import Breaker
 
 #: What a Redis that cannot answer raises; a cluster's faults are no RedisError.
 FAULTS: tuple[type[Exception], ...] = (
@@ -11,6 +12,14 @@ FAULTS: tuple[type[Exception], ...] = (
     exceptions.RedisClusterException,
     exceptions.ChildDeadlockedError,
     OSError,
+)
+
+#: What only a node of a Redis Cluster says; it did nothing then.
+CLUSTER = (
+    exceptions.AskError,  # and so MOVED
+    exceptions.TryAgainError,
+    exceptions.ClusterDownError,
+    exceptions.ClusterCrossSlotError,
 )
 
 #: By class, the more special first.
@@ -54,3 +63,14 @@ def fault(error: Exception) -> Unavailable:
     if kind is None:
         kind = _BY_WORD.get(str(error).partition(" ")[0], "reply")
     return Unavailable(f"{FIXES[kind]} ({type(error).__name__}: {error})", kind)
+
+
+def told(error: Exception, breaker: Breaker) -> Unavailable:
+    """The error as a store tells of it, and as the breaker of its server has to know it."""
+    found = fault(error)
+    if found.kind in ANSWERED or isinstance(error, redis.ResponseError):
+        breaker.answered()
+    elif found.kind != "pool":
+        # That all connections are in use says nothing of Redis.
+        breaker.failed()
+    return found

@@ -1,10 +1,11 @@
 -- Decides. `clock`, `lifetime`, `twin`, `load` and `save` come first (see script.py).
--- KEYS[i] is a bucket, ARGV[i + 1] its quota and cost, packed; ARGV[1] is '1' to spend, '0' to look.
+-- KEYS[i] is a bucket, ARGV[i + 1] its quota and cost, packed; ARGV[1] is '1' to spend, '0' to look,
+-- '2' to look beside a refusal that was made elsewhere.
 -- Replies with allowed, remaining, retry_after and reset_after (ms) of each bucket, flat, and with
 -- its clock (ms).
-local now, spend = clock(), ARGV[1] == '1'
+local now, spend, refused = clock(), ARGV[1] == '1', ARGV[1] == '2'
 
-local buckets, replies, refused = {}, {}, false
+local buckets, replies = {}, {}
 for i, key in ipairs(KEYS) do
   local code, shadow, rate, period, burst, cost = struct.unpack('>BBdddd', ARGV[i + 1])
   local take, state = twin(code), load(key, code)

@@ -1,22 +1,25 @@
 """Buckets in Redis: one script decides any number of them in one round trip, by Redis's clock."""
 
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import redis
-from asgiref.sync import sync_to_async
 from django.core.cache import BaseCache
-from django.core.cache.backends.base import default_key_func
 
 from ratelimit_app.algorithms import Decision
 
-from .base import BEAT, Take, Unavailable, decision, spent, text
-from .breaker import Breaker
-from .clients import Clients
-from .faults import ANSWERED, FIXES, fault
-from .script import FORMAT, REAL_TIME, Script, alive, asked, given, script, unpacked
+from .base import BEAT, Take, Unavailable, decision, text
+from .clients import Clients, key_maker
+from .cluster import Cluster
+from .faults import CLUSTER, FIXES, fault, told
+from .script import FORMAT, REAL_TIME, alive, asked, script, unpacked
+from .sentinel import Sentinels
+from .spread import Spread
+from .steps import Result, Steps, arun, run
+from .topology import Elsewhere, One, Topology
 
 
 class RedisStore:
@@ -28,10 +31,13 @@ class RedisStore:
 
     def __init__(self, cache: BaseCache, timeout: float, deadline: float | None = None) -> None:
         self.clients = Clients(cache, timeout, deadline or 2.5 * timeout)
-        self.breaker = Breaker()
+        self.breaker = self.clients.node.breaker
+        self.topology: Topology = One(self.clients)
+        if self.clients.sentinels:
+            self.topology = Sentinels(self.clients)
         self._call = self.clients.wire.call
-        self.key = _key_maker(cache)
-        self._script, self._giving = script(self.seam), script(self.seam, "give")
+        self.key = key_maker(cache)
+        self.taking, self.giving = script(self.seam), script(self.seam, "give")
         self._version = self.key(f"{FORMAT}:version")
         self._alive = self.key(f"{FORMAT}:alive")
         self._process = uuid.uuid4().hex
@@ -40,15 +46,47 @@ class RedisStore:
 
     def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.take`."""
-        reply = self._run(self._script, takes, asked(takes, spend))
-        return self._decisions(takes, reply)
+        until = self._until()
+        if type(self.topology) is One:
+            self._may_ask()
+            arguments = self.arguments(takes, asked(takes, spend))
+            try:
+                try:
+                    reply = self._call("EVALSHA", self.taking.sha, *arguments, until=until)
+                except redis.exceptions.NoScriptError:
+                    # Nothing was done yet, so asking again charges once.
+                    reply = self._call("EVAL", self.taking.text, *arguments, until=until)
+            except CLUSTER:
+                self.breaker.answered()
+                self._spread_out()
+            except Exception as error:
+                # Whatever is on that port may make redis-py raise anything at all.
+                raise self._failed(error) from error
+            else:
+                return self._answered(takes, reply)
+        return self._trips(lambda where: Spread(self, where, takes, until).take(spend))
 
     async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.atake`."""
-        if self.clients.by_sentinel:
-            return await sync_to_async(self.take, thread_sensitive=False)(takes, spend=spend)
-        reply = await self._arun(self._script, takes, asked(takes, spend))
-        return self._decisions(takes, reply)
+        until = self._until()
+        if type(self.topology) is One:
+            self._may_ask()
+            arguments = self.arguments(takes, asked(takes, spend))
+            call = self.clients.here().call
+            try:
+                try:
+                    reply = await call("EVALSHA", self.taking.sha, *arguments, until=until)
+                except redis.exceptions.NoScriptError:
+                    reply = await call("EVAL", self.taking.text, *arguments, until=until)
+            except CLUSTER:
+                self.breaker.answered()
+                self._spread_out()
+            except Exception as error:
+                # Whatever is on that port may make redis-py raise anything at all.
+                raise self._failed(error) from error
+            else:
+                return self._answered(takes, reply)
+        return await self._atrips(lambda where: Spread(self, where, takes, until).take(spend))
 
     def give(
         self,
@@ -57,9 +95,8 @@ class RedisStore:
         decisions: Sequence[Decision] = (),
     ) -> None:
         """See `Store.give`."""
-        if gifts := spent(takes, decisions):
-            takes = [take for take, _ in gifts]
-            self._gave(takes, self._run(self._giving, takes, given(gifts, since)))
+        until = self._until()
+        self._trips(lambda where: Spread(self, where, takes, until).give(since, decisions))
 
     async def agive(
         self,
@@ -68,21 +105,18 @@ class RedisStore:
         decisions: Sequence[Decision] = (),
     ) -> None:
         """See `Store.agive`."""
-        if self.clients.by_sentinel:
-            await sync_to_async(self.give, thread_sensitive=False)(takes, since, decisions)
-        elif gifts := spent(takes, decisions):
-            takes = [take for take, _ in gifts]
-            self._gave(takes, await self._arun(self._giving, takes, given(gifts, since)))
+        until = self._until()
+        await self._atrips(lambda where: Spread(self, where, takes, until).give(since, decisions))
 
     def reset(self, takes: Sequence[Take]) -> None:
         """See `Store.reset`."""
         for take in takes:
-            self._ask("DEL", self.bucket(take))
+            self._ask(self.bucket(take), "DEL", self.bucket(take))
 
     def beat(self) -> None:
         """See `Store.beat`. A process counts for three beats after its last one."""
         ms = str(round(3000 * BEAT))
-        found = self._ask("EVAL", alive(), 1, self._alive, self._process, ms)
+        found = self._ask(self._alive, "EVAL", alive(), 1, self._alive, self._process, ms)
         if not isinstance(found, int):
             raise Unavailable(f"not a reply of the script: {found!r:.80}", "reply")
         self._beats.append(found)
@@ -91,17 +125,20 @@ class RedisStore:
 
     def version(self) -> str | None:
         """See `Store.version`. No key (nobody announced yet, or a flush) is a token too."""
-        found = self._ask("GET", self._version)
+        found = self._ask(self._version, "GET", self._version)
         return found.decode(errors="replace") if isinstance(found, bytes) else str(found or "")
 
     def announce(self, token: str) -> None:
         """See `Store.announce`."""
-        self._ask("SET", self._version, token)
+        self._ask(self._version, "SET", self._version, token)
 
     def question(self, *command: Any) -> Any:
         """Ask for a person what only reads, past the breaker. Raises `Unavailable`."""
         try:
-            return self._call(*command)
+            try:
+                return self._call(*command)
+            except redis.exceptions.MovedError as moved:
+                return self.clients.at(moved.host, moved.port).wire.call(*command)
         except Exception as error:
             raise fault(error) from error
 
@@ -113,61 +150,8 @@ class RedisStore:
         """The key of a bucket. The braces are Redis Cluster's hash tag: one identity, one slot."""
         return self.key(f"{FORMAT}:{{{text(take.identity)}}}{take.quota.tag}")
 
-    def _run(self, script: Script, takes: Sequence[Take], words: Sequence[bytes]) -> Any:
-        self._may_ask()
-        arguments = self.arguments(takes, words)
-        try:
-            try:
-                return self._call("EVALSHA", script.sha, *arguments)
-            except redis.exceptions.NoScriptError:
-                # Nothing was done yet, so asking again charges once.
-                return self._call("EVAL", script.text, *arguments)
-        except Exception as error:
-            # Whatever is on that port may make redis-py raise anything at all.
-            raise self._failed(error) from error
-
-    async def _arun(self, script: Script, takes: Sequence[Take], words: Sequence[bytes]) -> Any:
-        self._may_ask()
-        arguments = self.arguments(takes, words)
-        call = self.clients.here().call
-        try:
-            try:
-                return await call("EVALSHA", script.sha, *arguments)
-            except redis.exceptions.NoScriptError:
-                return await call("EVAL", script.text, *arguments)
-        except Exception as error:
-            # Whatever is on that port may make redis-py raise anything at all.
-            raise self._failed(error) from error
-
-    def _ask(self, *command: Any) -> Any:
-        self._may_ask()
-        try:
-            reply = self._call(*command)
-        except Exception as error:
-            # Whatever is on that port may make redis-py raise anything at all.
-            raise self._failed(error) from error
-        self.breaker.answered()
-        return reply
-
-    def _may_ask(self) -> None:
-        if not self.breaker.allows():
-            raise Unavailable(FIXES["breaker"], "breaker")
-
-    def _failed(self, error: Exception) -> Unavailable:
-        found = fault(error)
-        if found.kind in ANSWERED:
-            self.breaker.answered()
-        elif found.kind != "pool":
-            # That all connections are in use says nothing of Redis.
-            self.breaker.failed()
-        return found
-
-    def _gave(self, takes: Sequence[Take], reply: Any) -> None:
-        if type(reply) is not int or reply != len(takes):
-            raise Unavailable(f"not a reply of the script: {reply!r:.80}", "reply")
-        self.breaker.answered()
-
-    def _decisions(self, takes: Sequence[Take], reply: Any) -> list[Decision]:
+    def decisions(self, takes: Sequence[Take], reply: Any) -> list[Decision]:
+        """What the script replied to `takes`. Raises `Unavailable` if it is no such reply."""
         # Whatever is on that port, only a reply of ours is an answer. Its last number is the clock,
         # which is the `since` of a give-back.
         if (
@@ -178,16 +162,59 @@ class RedisStore:
             or reply[-1] < 0
         ):
             raise Unavailable(f"not a reply of the script: {reply!r:.80}", "reply")
-        self.breaker.answered()
         return [
             decision(take.quota, *numbers, self.name)
             for take, numbers in zip(takes, unpacked(reply), strict=True)
         ]
 
+    def _answered(self, takes: Sequence[Take], reply: Any) -> list[Decision]:
+        found = self.decisions(takes, reply)
+        self.breaker.answered()
+        return found
 
-def _key_maker(cache: BaseCache) -> Callable[[str], str]:
-    """`cache.make_key`; the usual one only puts a prefix before, which is asked for once."""
-    usual = f"{cache.key_prefix}:{cache.version}:"
-    if cache.key_func is default_key_func and str(cache.make_key("{a}b")) == usual + "{a}b":
-        return usual.__add__
-    return lambda raw: str(cache.make_key(raw))
+    def _ask(self, key: str, *command: Any) -> Any:
+        """The reply to a command with this key."""
+        until = self._until()
+        return self._trips(lambda where: where.call(where.slot(key), *command, until=until))
+
+    def _trips(self, steps: Callable[[Topology], Steps[Result]]) -> Result:
+        try:
+            try:
+                return run(steps(self.topology))
+            except Elsewhere:
+                self._spread_out()
+                return run(steps(self.topology))
+        except Exception as error:
+            raise self._unavailable(error) from error
+
+    async def _atrips(self, steps: Callable[[Topology], Steps[Result]]) -> Result:
+        try:
+            try:
+                return await arun(steps(self.topology))
+            except Elsewhere:
+                self._spread_out()
+                return await arun(steps(self.topology))
+        except Exception as error:
+            raise self._unavailable(error) from error
+
+    def _spread_out(self) -> None:
+        """There are more servers than one."""
+        if type(self.topology) is One:
+            self.topology = Cluster(self.clients)
+
+    def _until(self) -> float:
+        return time.monotonic() + self.clients.deadline
+
+    def _may_ask(self) -> None:
+        if not self.breaker.allows():
+            raise Unavailable(FIXES["breaker"], "breaker")
+
+    def _failed(self, error: Exception) -> Unavailable:
+        return self._unavailable(told(error, self.breaker))
+
+    def _unavailable(self, error: Exception) -> Unavailable:
+        found = error if isinstance(error, Unavailable) else fault(error)
+        if found.kind in ("down", "slow") and len(self.clients.entries) > 1:
+            # Another server that the alias names may know of a cluster.
+            self._spread_out()
+        return found

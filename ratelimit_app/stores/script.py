@@ -32,6 +32,9 @@ CODES = {
 #: A tag of key and state format: workers of two releases share a Redis without misreading.
 FORMAT = "rl1"
 
+#: In place of `spend`: a look beside a refusal that was made elsewhere.
+BESIDE = b"2"
+
 
 class Script:
     """The text of a script and its SHA1, by which Redis knows it.

@@ -5,11 +5,12 @@ from itertools import islice
 from typing import Any
 
 from django.core.cache import BaseCache
+from redis.exceptions import NoScriptError
 
 from ratelimit_app.algorithms import Decision
 
 from .base import Take
-from .faults import FAULTS, fault
+from .faults import CLUSTER, FAULTS, fault
 from .redis import RedisStore
 from .script import asked
 
@@ -46,30 +47,40 @@ class TraceRedisStore(RedisStore):
         commands: list[list[Any]] = []
         for self.now, take in moments:
             # The first brings the script, so that Redis knows it by name for the rest.
-            called = ["EVALSHA", self._script.sha] if commands else ["EVAL", self._script.text]
+            called = ["EVALSHA", self.taking.sha] if commands else ["EVAL", self.taking.text]
             commands.append([*called, *self.arguments([take], asked([take], spend=True))])
-        replies = self._batch(commands)
-        return [
-            self._decisions([take], reply)[0]
-            for (_, take), reply in zip(moments, replies, strict=True)
-        ]
+        replies, decisions = self._batch(commands), list[Decision]()
+        for (self.now, take), reply in zip(moments, replies, strict=True):
+            # A node of a cluster did nothing of what is another's: that is asked for by itself.
+            elsewhere = isinstance(reply, Exception)
+            decisions += self.take([take]) if elsewhere else self.decisions([take], reply)
+        return decisions
 
     def forget(self, takes: Iterable[Take]) -> None:
         """Delete these buckets, many in one round trip."""
         keys = iter([self.bucket(take) for take in takes])
         while some := list(islice(keys, _BATCH)):
-            self._batch([["DEL", key] for key in some])
+            replies = self._batch([["DEL", key] for key in some])
+            for key, reply in zip(some, replies, strict=True):
+                if isinstance(reply, Exception):
+                    self._ask(key, "DEL", key)
 
     def close(self) -> None:
         """Close the connections; they are not shared with any other store."""
         self.clients.sync.connection_pool.disconnect()
-        self.clients.wire.hang_up()
+        self.clients.hang_up()
 
     def _batch(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """The replies, among them errors of `CLUSTER` and, after these, `NoScriptError`."""
         pipeline = self.clients.sync.pipeline(transaction=False)
         for command in commands:
             pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
         try:
-            return pipeline.execute()
+            replies = pipeline.execute(raise_on_error=False)
         except FAULTS as error:
             raise fault(error) from error
+        known = (*CLUSTER, NoScriptError) if isinstance(replies[0], CLUSTER) else CLUSTER
+        for reply in replies:
+            if isinstance(reply, Exception) and not isinstance(reply, known):
+                raise fault(reply) from reply
+        return replies

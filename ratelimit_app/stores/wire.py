@@ -1,13 +1,13 @@
 """Connections to one Redis, held open and handed from call to call; a command costs one trip.
 
 redis-py's own client spends more time in Python on a call than Redis and the kernel do together.
-This uses its connections (parser, TLS, Sentinel and all) and leaves the client out.
+This uses its connections (parser, TLS and all) and leaves the client out.
 """
 
 import threading
 import time
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
 
 import redis
 
@@ -15,25 +15,54 @@ import redis
 _WAIT = 0.05
 
 
-class Wire:
-    """Calls over the connections that `pool` would make, at most as many as it would.
+class Way(Protocol):
+    """How connections are made, and how many there may be; a pool of redis-py says it too."""
 
-    The pool itself stays empty: it is a description. Safe among threads; make a new one after a
-    fork. `deadline` bounds a call with everything that it needs, in seconds.
+    @property
+    def connection_class(self) -> Any:
+        """Made with these options."""
+        ...
+
+    @property
+    def connection_kwargs(self) -> Any:
+        """Of every connection."""
+        ...
+
+    @property
+    def max_connections(self) -> int:
+        """At the same time."""
+        ...
+
+
+class Wire:
+    """Calls over connections that are made in this way.
+
+    Safe among threads; make a new one after a fork. `deadline` bounds a call with everything that
+    it needs, in seconds.
     """
 
-    def __init__(self, pool: redis.ConnectionPool, timeout: float, deadline: float) -> None:
-        self._pool = pool
+    def __init__(self, way: Way, timeout: float, deadline: float) -> None:
+        self._way = way
+        self._deadline = deadline
         self._in_time = deadline - timeout
         self._idle: deque[Any] = deque()
         self._open = 0
         self._waiting = 0
         self._freed = threading.Condition()
 
-    def call(self, *command: Any) -> Any:
-        """Send a command once and return its reply; raises what redis-py raises."""
-        connection = self._take()
+    def call(self, *command: Any, until: float | None = None, asking: bool = False) -> Any:
+        """Send a command once and return its reply; raises what redis-py raises.
+
+        `until` is the moment of the monotonic clock at which it must have ended. `asking` is what
+        a node of a cluster wants to hear from who was sent on to it.
+        """
+        until = until or time.monotonic() + self._deadline
+        connection = self._take(until)
         try:
+            connection.until.at = until
+            if asking:
+                connection.send_command("ASKING", check_health=False)
+                connection.read_response()
             packed = connection.pack_command(*command)
             connection.send_packed_command(packed, check_health=False)
             reply = connection.read_response()
@@ -57,7 +86,7 @@ class Wire:
     @property
     def usage(self) -> tuple[int, int, int]:
         """How many connections are open, how many of them idle, and how many there may be."""
-        return self._open, len(self._idle), self._pool.max_connections
+        return self._open, len(self._idle), self._way.max_connections
 
     def hang_up(self) -> None:
         """Close the idle connections."""
@@ -67,11 +96,11 @@ class Wire:
             except IndexError:
                 return
 
-    def _take(self) -> Any:
+    def _take(self, until: float) -> Any:
         try:
             connection = self._idle.pop()
         except IndexError:
-            connection = self._new()
+            connection = self._new(until)
         else:
             # A server that was restarted has closed it: better seen before the question is put.
             if not _has_something(connection):
@@ -79,8 +108,10 @@ class Wire:
             connection.disconnect()
         started = time.monotonic()
         try:
+            connection.until.at = until
             connection.connect()
-            if time.monotonic() - started > self._in_time:
+            ended = time.monotonic()
+            if ended - started > self._in_time or ended >= until:
                 # The question itself could no longer be answered in time.
                 raise redis.TimeoutError("Connecting took too long")
         except BaseException:
@@ -88,11 +119,12 @@ class Wire:
             raise
         return connection
 
-    def _new(self) -> Any:
+    def _new(self, until: float) -> Any:
         with self._freed:
             self._waiting += 1
             try:
-                if (found := self._freed.wait_for(self._free, _WAIT)) is not None:
+                wait = min(_WAIT, until - time.monotonic())
+                if (found := self._freed.wait_for(self._free, wait)) is not None:
                     return found
             finally:
                 self._waiting -= 1
@@ -103,9 +135,9 @@ class Wire:
         try:
             return self._idle.pop()
         except IndexError:
-            if self._open >= self._pool.max_connections:
+            if self._open >= self._way.max_connections:
                 return None
-        made = self._pool.connection_class(**self._pool.connection_kwargs)
+        made = self._way.connection_class(**self._way.connection_kwargs)
         self._open += 1
         return made
 

@@ -31,7 +31,7 @@ class SlowRedisStore(TraceRedisStore):
 def tell(redis: SlowRedisStore, algorithm: str, seed: int, count: int) -> None:
     """One history on Python, then on Lua in one trip; the same answers, states and expiry."""
     told = list(History(algorithm, seed).steps(count))
-    scripts = redis._script, redis._giving
+    scripts = redis.taking, redis.giving
     commands: list[list[Any]] = [["SCRIPT", "LOAD", script.text] for script in scripts]
     for step in told:
         keys, redis.now = [redis.bucket(take) for take in step.takes], step.now
@@ -51,15 +51,15 @@ def _called(redis: SlowRedisStore, step: Step) -> list[Any]:
         gifts = spent(step.takes, step.decisions)
         takes = [take for take, _ in gifts]
         called = redis.arguments(takes, given(gifts, step.since))
-        return ["EVALSHA", redis._giving.sha, *called]
+        return ["EVALSHA", redis.giving.sha, *called]
     called = redis.arguments(step.takes, asked(step.takes, step.call == "take"))
-    return ["EVALSHA", redis._script.sha, *called]
+    return ["EVALSHA", redis.taking.sha, *called]
 
 
 def _compare(redis: SlowRedisStore, step: Step, answer: Any, kept: list[Any]) -> None:
     resets = []
     if step.call in ("take", "look"):
-        decisions = redis._decisions(step.takes, answer)
+        decisions = redis.decisions(step.takes, answer)
         assert [each._replace(source="memory") for each in decisions] == step.decisions, step
         assert answer[-1] == step.now, step
         for at, decision in enumerate(decisions):
@@ -67,7 +67,7 @@ def _compare(redis: SlowRedisStore, step: Step, answer: Any, kept: list[Any]) ->
         # To the millisecond; as seconds the longest ones are rounded.
         resets = answer[3::4]
     elif step.call == "give":
-        redis._gave([take for take in step.takes if take.cost], answer)
+        assert answer == len([take for take in step.takes if take.cost]), step
         resets = [
             take.quota.take(state, take.quota.limit, 0, step.now)[-1]
             for take, state in zip(step.takes, step.states, strict=True)

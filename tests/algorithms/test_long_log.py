@@ -49,7 +49,7 @@ class Both:
         self.take = Take(Quota("log", "sliding_window_log", numbers, "log"), IDENTITY)
         redis.reset([self.take])
         if state is not None:
-            redis._ask("SET", redis.bucket(self.take), bytes(state), "PX", HOUR)
+            redis.clients.wire.call("SET", redis.bucket(self.take), bytes(state), "PX", HOUR)
             self.memory._shard(self.take).save(self.take, state)
 
     def ask(self, cost: int) -> Any:
@@ -68,7 +68,7 @@ class Both:
 
     def compare(self) -> None:
         state = self.memory._shard(self.take).load(self.take)
-        assert self.redis._ask("GET", self.redis.bucket(self.take)) == state
+        assert self.redis.clients.wire.call("GET", self.redis.bucket(self.take)) == state
 
 
 @pytest.mark.parametrize("head", [0, 66_000, 69_999])

@@ -333,7 +333,7 @@ def test_connections_that_are_all_in_use(redis_server, point):
     point(f"{redis_server.url}?max_connections=1")
     store = stores.current()
     assert isinstance(store, RedisStore)
-    held = store.clients.wire._take()
+    held = store.clients.wire._take(time.monotonic() + 20)
     found = amiss()
     store.clients.wire._give(held)
     assert found["connections"] == ("warning", "1 open, 0 idle, at most 1")

@@ -69,7 +69,7 @@ def record() -> None:
 
     server = RedisServer()
     with server.client() as client, Replay(server.url) as replay:
-        script = replay.store._script.text
+        script = replay.store.taking.text
         asked = list(steps())
         calls = [_recorded(client, replay, script, step) for step in asked]
         state = {key.decode(): (client.get(key) or b"").hex() for key in client.keys("*")}

@@ -27,7 +27,8 @@ class Impostor:
     def __init__(self, answer: bytes) -> None:
         self._answer = answer
         self._server = socket.create_server(("127.0.0.1", 0))
-        self.url = f"redis://127.0.0.1:{self._server.getsockname()[1]}/0"
+        self.port: int = self._server.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}/0"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:

@@ -53,7 +53,7 @@ def closing(store: AnyRedisStore) -> Iterator[AnyRedisStore]:
         yield store
     finally:
         store.clients.sync.connection_pool.disconnect()
-        store.clients.wire.hang_up()
+        store.clients.hang_up()
 
 
 def always(store: RedisStore) -> MakeStore:

@@ -128,7 +128,8 @@ def test_a_reply_tells_when(redis_store: RedisStore, raw: redis.Redis):
     subject, ten = Subject(always(redis_store)), quota("gcra", 10, 3600)
     takes = [subject.asked(ten)]
     before = now()
-    reply = redis_store._run(redis_store._script, takes, asked(takes, spend=True))
+    arguments = redis_store.arguments(takes, asked(takes, spend=True))
+    reply = redis_store.clients.wire.call("EVAL", redis_store.taking.text, *arguments)
     assert before <= reply[-1] <= now()
 
 

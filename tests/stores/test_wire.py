@@ -11,6 +11,7 @@ from django.core.cache.backends.redis import RedisCache
 
 from ratelimit_app.algorithms import Limit
 from ratelimit_app.stores import Quota, Take, Unavailable
+from ratelimit_app.stores.bounded import Until
 from ratelimit_app.stores.redis import RedisStore
 from ratelimit_app.stores.wire import Wire
 
@@ -22,6 +23,7 @@ class Connection:
 
     def __init__(self, **_: object) -> None:
         self.connected = False
+        self.until = Until()
 
     def connect(self) -> None:
         self.connected = True
@@ -160,7 +162,7 @@ def test_who_waits_gets_the_connection_or_the_room_that_is_freed(monkeypatch, re
 def test_whatever_redis_py_raises_is_an_answer_of_the_store(monkeypatch, error):
     store = RedisStore(RedisCache("redis://127.0.0.1:1/0", {}), timeout=0.1)
 
-    def call(*_command):
+    def call(*_command, **_options):
         raise error
 
     monkeypatch.setattr(store, "_call", call)

@@ -33,7 +33,7 @@ def shifted_store(shifted_redis: RedisServer, redis_clock: Clock) -> Iterator[Sh
     store = ShiftedRedisStore(RedisCache(shifted_redis.url, {}), redis_clock)
     yield store
     store.clients.sync.connection_pool.disconnect()
-    store.clients.wire.hang_up()
+    store.clients.hang_up()
 
 
 @pytest.fixture

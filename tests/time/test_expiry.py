@@ -28,7 +28,7 @@ def store(request: pytest.FixtureRequest, redis_server: RedisServer) -> Iterator
     made = RedisStore(RedisCache(redis_server.url, request.param), timeout=20)
     yield made
     made.clients.sync.connection_pool.disconnect()
-    made.clients.wire.hang_up()
+    made.clients.hang_up()
 
 
 @pytest.mark.parametrize("algorithm", list(ALGORITHMS))

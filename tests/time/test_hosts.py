@@ -43,7 +43,7 @@ def test_the_clocks_of_a_process_mean_nothing_to_redis(redis_server: RedisServer
             store = RedisStore(RedisCache(redis_server.url, {}), timeout=20)
             left += [store.take([take])[0].remaining for _ in range(3)]
             store.clients.sync.connection_pool.disconnect()
-            store.clients.wire.hang_up()
+            store.clients.hang_up()
     assert left == [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0]
 
 

@@ -44,7 +44,7 @@ def make() -> Iterator[MakeStore]:
     yield store
     for each in made:
         each.clients.sync.connection_pool.disconnect()
-        each.clients.wire.hang_up()
+        each.clients.hang_up()
 
 
 def calls(client: Any) -> dict[str, int]:

@@ -70,7 +70,7 @@ def test_ours_has_no_between(redis_server):
 
     assert in_threads(allow) == LIMIT
     store.clients.sync.connection_pool.disconnect()
-    store.clients.wire.hang_up()
+    store.clients.hang_up()
 
 
 #: A process that counts in its own memory: how many of 200 it admits.

@@ -44,7 +44,11 @@ class RedisServer:
     """Runs from construction until `stop`; extra options go to redis-server as they are."""
 
     def __init__(
-        self, *options: str, start_within: float = 10, env: Mapping[str, str] | None = None
+        self,
+        *options: str,
+        start_within: float = 10,
+        env: Mapping[str, str] | None = None,
+        config: Path | None = None,
     ) -> None:
         binary = redis_binary()
         self._folder = tempfile.TemporaryDirectory(prefix="ratelimit-redis-")
@@ -52,8 +56,10 @@ class RedisServer:
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
         self._log = Path(self._folder.name) / "log"
-        command = [binary, "--port", str(self.port), "--bind", "127.0.0.1"]
-        command += ["--save", "", "--appendonly", "no", "--dir", self._folder.name]
+        command = [binary, *([str(config)] if config else []), "--port", str(self.port)]
+        command += ["--bind", "127.0.0.1", "--dir", self._folder.name]
+        if "--sentinel" not in options:
+            command += ["--save", "", "--appendonly", "no"]
         self._command, self._env = [*command, *options], {**os.environ, **(env or {})}
         atexit.register(self.stop)
         self.start(start_within)
@@ -61,6 +67,10 @@ class RedisServer:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
 
     def client(self) -> redis.Redis:
         """A new client, closed when the server stops."""

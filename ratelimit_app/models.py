@@ -115,6 +115,14 @@ class Policy(models.Model):
         default="open",
         help_text="What to do while the store (Redis) does not answer.",
     )
+    ask_always = models.BooleanField(
+        default=False,
+        # Also in the database, for those who write by SQL and for workers of an older release.
+        db_default=False,
+        help_text="Ask the store about every request, also of a client whom it has just refused. "
+        "Unticked: such a client is refused without asking until its wait is over, or for a "
+        "second, and Redis is left in peace.",
+    )
     #: Part of the key of every bucket: raising it makes all buckets of the policy fresh at once.
     generation = models.PositiveBigIntegerField(default=0, editable=False)
     #: Set anew by every write. Their count and sum are the fingerprint of the table, and an editor

@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from . import stores
@@ -56,4 +57,4 @@ def share(quota: Quota, processes: int, cost: int = 1) -> Quota:
     capacity = max(1, min(cost, burst), burst // processes)
     rate = max(1, limit // processes) if quota.algorithm in BUCKETS else capacity
     part = Limit(rate, period, capacity)
-    return Quota(quota.policy, quota.algorithm, part, quota.tag, quota.shadow)
+    return replace(quota, limit=part)

@@ -67,11 +67,18 @@ def compiled(fields: Mapping[str, Any], *, origin: str = "row") -> CompiledPolic
     period = int(Decimal(str(fields["period"])) * 1000)
     slug = fields["slug"]
     bucket = text(tag(origin, slug, kind, name, algorithm, str(fields.get("generation", 0))))
-    shadow = fields["mode"] == "shadow"
+    quota = Quota(
+        slug,
+        algorithm,
+        Limit(limit, period, burst if limit else 0),
+        bucket,
+        shadow=fields["mode"] == "shadow",
+        ask_always=bool(fields["ask_always"]),
+    )
     return CompiledPolicy(
         slug=slug,
         mode=fields["mode"],
-        quota=Quota(slug, algorithm, Limit(limit, period, burst if limit else 0), bucket, shadow),
+        quota=quota,
         key=KEYS[kind],
         key_name=name,
         path=fields["path"],

@@ -24,6 +24,7 @@ FIELDS = (
     "methods",
     "cost",
     "on_error",
+    "ask_always",
     "generation",
 )
 
@@ -38,6 +39,7 @@ DEFAULTS: Mapping[str, Any] = {
     "methods": (),
     "cost": 1,
     "on_error": "open",
+    "ask_always": False,
     "generation": 0,
 }
 

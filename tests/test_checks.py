@@ -187,8 +187,9 @@ def test_policies(settings):
         ),
         (
             "ratelimit_app.E006",
-            f"{where}[2] ('x'): A policy has no 'rate'; it has algorithm, burst, cost, "
-            "description, key, key_name, limit, methods, mode, on_error, path, period, slug.",
+            f"{where}[2] ('x'): A policy has no 'rate'; it has algorithm, ask_always, "
+            "burst, cost, description, key, key_name, limit, methods, mode, on_error, path, "
+            "period, slug.",
             None,
         ),
         (

@@ -78,7 +78,7 @@ class PolicyAdmin(ModelAdmin):
             },
         ),
         ("Where", {"fields": ("path", "methods")}),
-        ("When the store fails", {"fields": ("on_error",)}),
+        ("The store", {"fields": ("on_error", "ask_always")}),
     )
 
     @admin.display(description="rate")

@@ -27,7 +27,8 @@ class Decision(NamedTuple):
     `limit` is the capacity, `remaining` what is left of it. `retry_after` is 0 when allowed and
     None when the cost can never fit; `reset_after` is 0 when nothing is spent. `remaining` is None
     when nobody could be asked: a number would be an invention. `source` says where the decision
-    was made: the store's name, `policy` (off, or a limit of 0), or `error`.
+    was made: the store's name, `near` (the store refused a moment ago and was not asked again),
+    `policy` (off, or a limit of 0), or `error`.
     """
 
     allowed: bool

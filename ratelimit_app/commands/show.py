@@ -30,6 +30,10 @@ _MODES = {
     "shadow": "shadow (counts, and refuses nobody)",
     "off": "off (does not even count)",
 }
+_ASKED = {
+    True: "yes: the store is asked about every request",
+    False: "no: who was just refused is refused without asking, for a second at most",
+}
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -66,6 +70,7 @@ def _fields(policy: CompiledPolicy) -> list[tuple[str, str]]:
         ("methods", ", ".join(sorted(policy.methods)) or "all but OPTIONS"),
         ("cost", f"{policy.cost} a request, unless code says otherwise"),
         ("on_error", ON_ERROR.get(policy.on_error, policy.on_error)),
+        ("ask_always", _ASKED[policy.quota.ask_always]),
     ]
 
 

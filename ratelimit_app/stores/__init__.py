@@ -13,6 +13,7 @@ from ratelimit_app.conf import Conf, SettingError, conf
 
 from .base import Quota, Store, Take, Unavailable
 from .memory import MemoryStore
+from .near import NearStore
 
 _REDIS = ("django_redis.cache.RedisCache", "django.core.cache.backends.redis.RedisCache")
 _MEMORY = "django.core.cache.backends.locmem.LocMemCache"
@@ -121,7 +122,7 @@ def _new(now: Conf, cache: BaseCache) -> Store:
     if found == "redis":
         from .redis import RedisStore  # Redis is optional.
 
-        return RedisStore(cache, now.timeout, now.deadline)
+        return NearStore(RedisStore(cache, now.timeout, now.deadline))
     if found == "memory":
         return MemoryStore(now.max_buckets)
     raise SettingError(

@@ -16,7 +16,8 @@ class Quota:
     """What a store must know of a policy; built once, when the policy is compiled.
 
     `tag` tells the policy's buckets from all others (policy, key kind, algorithm); it is ASCII
-    and safe in a key. A `shadow` quota counts, but never refuses the call it is part of.
+    and safe in a key. A `shadow` quota counts, but never refuses the call it is part of. One to
+    `ask_always` sends its calls to the store although they are known to be refused.
     """
 
     policy: str
@@ -24,6 +25,7 @@ class Quota:
     limit: Limit
     tag: str
     shadow: bool = False
+    ask_always: bool = False
     twin: Algorithm = field(init=False, repr=False, compare=False)
     take: Callable[..., Taken] = field(init=False, repr=False, compare=False)
 
@@ -62,8 +64,11 @@ class Store(Protocol):
 
     #: The `source` of its decisions.
     name: str
-    #: How many processes share it, as far as `beat` knows.
-    processes: int
+
+    @property
+    def processes(self) -> int:
+        """How many processes share it, as far as `beat` knows."""
+        ...
 
     def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """Decide all `takes`, one decision each, in their order.

@@ -118,6 +118,7 @@ def test_show(ratelimit):
         "methods": "all but OPTIONS",
         "cost": "1 a request, unless code says otherwise",
         "on_error": "open: let everyone through",
+        "ask_always": "no: who was just refused is refused without asking, for a second at most",
     }
 
 

@@ -6,9 +6,9 @@ from tests.servers import RedisServer
 
 from .asking import at_once
 
-#: Ten units never come back while it runs.
+#: Ten units never come back while it runs, and every refusal is a trip.
 POLICY = """
-Policy.objects.create(slug="loops", limit=10, period=360_000, key="global")
+Policy.objects.create(slug="loops", limit=10, period=360_000, key="global", ask_always=True)
 """
 
 #: Takes 5 units by loops that end, 3 from threads, and 7 without a loop between them.
@@ -41,7 +41,7 @@ take()
 gc.collect()
 print([answer.source for answer in answers].count("redis"))
 print([answer.allowed for answer in answers].count(True))
-clients = limiter.stores.current().clients.sync.client_list()
+clients = limiter.stores.current().store.clients.sync.client_list()
 print(len(clients))
 """
 

@@ -235,8 +235,8 @@ def test_unsaved_policy_asks_no_database(django_assert_num_queries):
         (
             {"slug": "a", "rate": "5/m"},
             [
-                "A policy has no 'rate'; it has algorithm, burst, cost, description, key, "
-                "key_name, limit, methods, mode, on_error, path, period, slug."
+                "A policy has no 'rate'; it has algorithm, ask_always, burst, cost, description, "
+                "key, key_name, limit, methods, mode, on_error, path, period, slug."
             ],
         ),
     ],

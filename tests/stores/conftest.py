@@ -10,21 +10,23 @@ from ratelimit_app.stores import Store
 from ratelimit_app.stores.memory import MemoryStore
 from ratelimit_app.stores.redis import RedisStore
 from tests.servers import RedisServer
+from tests.stores.audited import Audited
 from tests.stores.stores import CACHES, ClockedRedisStore, closing, real_store
 
 
-@pytest.fixture(params=["memory", *CACHES], scope="module")
+@pytest.fixture(params=["memory", *CACHES, "near"], scope="module")
 def make_store(request: pytest.FixtureRequest) -> Iterator[MakeStore]:
     """Makes a store of each kind whose clock is the test's; see ratelimit_app.conformance."""
     if request.param == "memory":
         yield lambda now: MemoryStore(now=now)
         return
     server: RedisServer = request.getfixturevalue("redis_server")
-    with closing(ClockedRedisStore(CACHES[request.param](server.url, {}))) as store:
+    cache = CACHES.get(request.param, CACHES["django"])
+    with closing(ClockedRedisStore(cache(server.url, {}))) as store:
 
         def make(now: Callable[[], int]) -> Store:
             store.clock = now
-            return store
+            return Audited(store, now) if request.param == "near" else store
 
         yield make
 

@@ -48,6 +48,7 @@ class Conf:
     timeout: float = 0.1
     deadline: float = 0.25
     max_buckets: int = 100_000
+    lease_error: float = 0.0
     refresh: float = 0.5
     reload: float = 30.0
     secret: bytes = b""
@@ -161,6 +162,12 @@ def _seconds(value: object) -> float:
     return float(value)
 
 
+def _percent(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 100:
+        raise ValueError("it must be a number of percent from 0 to 100")
+    return float(value)
+
+
 def _whole(low: int, high: int) -> Callable[[object], int]:
     def parse(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -207,6 +214,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "TIMEOUT": _seconds,
     "DEADLINE": _seconds,
     "MAX_BUCKETS": _whole(1, 100_000_000),
+    "LEASE_ERROR": _percent,
     "REFRESH": _seconds,
     "RELOAD": _seconds,
     "SECRET": _secret,

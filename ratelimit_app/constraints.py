@@ -69,6 +69,11 @@ CONSTRAINTS = [
         "stay below 2**53. Lower the limit or shorten the period.",
     ),
     _check(
+        "lease",
+        Q(lease__isnull=True) | Q(lease=1) | Q(lease__gt=1) & ~Q(algorithm="sliding_window_log"),
+        "A lease must be at least 1, and sliding_window_log has no other.",
+    ),
+    _check(
         "log_size",
         ~Q(algorithm="sliding_window_log") | Q(limit__lte=sliding_window_log.MOST),
         f"sliding_window_log remembers at most {sliding_window_log.MOST} units: lower the limit, "

@@ -19,7 +19,7 @@ def unsaved_policy(values: Mapping[str, Any]) -> Policy:
     unknown = sorted(set(given) - names)
     if unknown:
         raise ValidationError(f"A policy has no {unknown[0]!r}; it has {', '.join(sorted(names))}.")
-    for name in ("limit", "burst", "cost"):
+    for name in ("limit", "burst", "cost", "lease"):
         number = given.get(name)
         if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
             raise ValidationError({name: f"{name} {number!r} must be a whole number."})

@@ -73,6 +73,7 @@ def rate_limit(
     methods: Sequence[str] = (),
     on_error: str = "open",
     ask_always: bool = False,
+    lease: int | None = None,
     name: str = "",
 ) -> Callable[[V], V]:
     """Charge a policy before the view runs; a refusal is the response instead of the view's.
@@ -87,8 +88,8 @@ def rate_limit(
     if policy is not None and (limit, period) != (None, None):
         raise ValueError(f"{policy!r} says how much already: leave out limit and period.")
     if policy is not None and "/" not in policy:
-        more = (burst, key, key_name, algorithm, tuple(methods), on_error, ask_always, name)
-        if more != (None, "ip", "", "gcra", (), "open", False, ""):
+        more = (burst, key, key_name, algorithm, tuple(methods), on_error, ask_always, lease, name)
+        if more != (None, "ip", "", "gcra", (), "open", False, None, ""):
             raise ValueError(f"{policy!r} is a policy of the table; edit the rest of it there.")
         door: _ByRow | _InCode = _ByRow(policy, None if cost is None else checked_cost(cost))
         charging.name(policy, door.cost)
@@ -111,6 +112,7 @@ def rate_limit(
             "methods": methods,
             "on_error": on_error,
             "ask_always": ask_always,
+            "lease": lease,
             # A cost of 0 only looks; any other must fit.
             "cost": max(1, checked_cost(1 if cost is None else cost)),
         }

@@ -11,7 +11,7 @@ from django.db.models.signals import post_delete, post_save
 from ratelimit_app.choices import KEYS, MODES, ON_ERROR, algorithm_choices, in_words, key_choices
 from ratelimit_app.conf import SettingError, conf
 from ratelimit_app.constraints import CONSTRAINTS
-from ratelimit_app.numbers import BELOW, least, number_problems
+from ratelimit_app.numbers import BELOW, lease_problem, least, number_problems
 from ratelimit_app.querysets import PolicyManager, new_revision
 from ratelimit_app.signals import announce
 from ratelimit_app.validators import (
@@ -123,6 +123,16 @@ class Policy(models.Model):
         "Unticked: such a client is refused without asking until its wait is over, or for a "
         "second, and Redis is left in peace.",
     )
+    lease = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[least("lease")],
+        help_text="Units that a process takes from Redis at once, and then spends by itself: fewer "
+        "trips for a busy key. In any period each process may then admit so many more or fewer "
+        "than the exact count: the error is up to the number of processes times the lease. 1: "
+        "exact, a trip for each request. Empty: as RATELIMIT['LEASE_ERROR'] says, which is 1 "
+        "unless it is set.",
+    )
     #: Part of the key of every bucket: raising it makes all buckets of the policy fresh at once.
     generation = models.PositiveBigIntegerField(default=0, editable=False)
     #: Set anew by every write. Their count and sum are the fingerprint of the table, and an editor
@@ -183,6 +193,9 @@ class Policy(models.Model):
             # Of a number that is too low its field has told already.
             low = [BELOW[name] % {"show_value": getattr(self, name)} for name in BELOW]
             yield from ((name, problem) for name, problem in found if problem not in low)
+        lease = self.lease if isinstance(self.lease, int) and self.lease >= 1 else None
+        if problem := lease_problem(self.algorithm, lease):
+            yield "lease", problem
         kind: object = self.key
         if isinstance(kind, str) and kind in KEYS and isinstance(self.key_name, str):
             try:

@@ -15,8 +15,12 @@ BELOW = {
     "limit": "limit %(show_value)s is below 0: use 0 to refuse everything, or a number above.",
     "burst": "burst %(show_value)s is below 1: leave it empty to allow the limit at once.",
     "cost": "cost %(show_value)s is below 1: use 1; to count nothing, set the mode to off.",
+    "lease": "lease %(show_value)s is below 1: use 1 to ask for each request, or leave it empty.",
 }
-LEAST = {"limit": 0, "burst": 1, "cost": 1}
+LEAST = {"limit": 0, "burst": 1, "cost": 1, "lease": 1}
+
+#: Above this a lease saves next to nothing, and errs by as much again.
+MOST_LEASED = 1000
 
 
 def least(name: str) -> MinValueValidator:
@@ -41,6 +45,28 @@ def number_problems(
         yield "period", f"period {period} is too long: use at most {LONGEST} seconds (ten years)."
     if not low and milliseconds >= 1:
         yield from _together(algorithm, limit, milliseconds, burst, cost)
+
+
+def lease_problem(algorithm: str, lease: int | None) -> str | None:
+    """Why this lease cannot be used."""
+    if lease is not None and lease < LEAST["lease"]:
+        return BELOW["lease"] % {"show_value": lease}
+    if algorithm == "sliding_window_log" and lease not in (None, 1):
+        return (
+            f"lease {lease} makes no sense for sliding_window_log, which is chosen to be exact: "
+            "use 1, or choose another algorithm."
+        )
+    return None
+
+
+def lease_for(algorithm: str, capacity: int, lease: int | None, percent: float) -> int:
+    """How many units a process takes at once: as many as `lease` says, if they fit.
+
+    Where it says nothing, so many that each process errs by `percent` of the capacity at the most.
+    """
+    if lease is None:
+        lease = min(MOST_LEASED, int(capacity * percent / 100))
+    return 1 if algorithm == "sliding_window_log" else max(1, min(lease, capacity))
 
 
 def _together(

@@ -7,9 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 from .algorithms import Limit
+from .conf import conf
 from .digests import tag
 from .keys import KEYS, Key
 from .matching import Index
+from .numbers import lease_for
 from .sparingly import Sparingly
 from .stores import Quota
 from .stores.base import text
@@ -67,13 +69,17 @@ def compiled(fields: Mapping[str, Any], *, origin: str = "row") -> CompiledPolic
     period = int(Decimal(str(fields["period"])) * 1000)
     slug = fields["slug"]
     bucket = text(tag(origin, slug, kind, name, algorithm, str(fields.get("generation", 0))))
+    shadow = fields["mode"] == "shadow"
+    lease = lease_for(algorithm, burst, fields["lease"], conf().lease_error)
     quota = Quota(
         slug,
         algorithm,
         Limit(limit, period, burst if limit else 0),
         bucket,
-        shadow=fields["mode"] == "shadow",
+        shadow=shadow,
         ask_always=bool(fields["ask_always"]),
+        # In shadow the store itself counts: what would be refused is what is to be learnt.
+        lease=1 if shadow else lease,
     )
     return CompiledPolicy(
         slug=slug,

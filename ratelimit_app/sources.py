@@ -25,6 +25,7 @@ FIELDS = (
     "cost",
     "on_error",
     "ask_always",
+    "lease",
     "generation",
 )
 
@@ -40,6 +41,7 @@ DEFAULTS: Mapping[str, Any] = {
     "cost": 1,
     "on_error": "open",
     "ask_always": False,
+    "lease": None,
     "generation": 0,
 }
 

@@ -14,7 +14,7 @@ from django.utils.module_loading import import_string
 from ratelimit_app.algorithms import ALGORITHMS
 from ratelimit_app.choices import MODES, ON_ERROR
 from ratelimit_app.keys import KEYS
-from ratelimit_app.numbers import number_problems
+from ratelimit_app.numbers import lease_problem, number_problems
 
 #: The methods a policy may be narrowed to.
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
@@ -135,7 +135,7 @@ def field_problems(fields: Mapping[str, Any]) -> Iterator[str]:
     listed = isinstance(methods, (list, tuple, set, frozenset))
     if not listed or not {str(each).upper() for each in methods} <= set(METHODS):
         yield f"methods {methods!r} must be a list of {', '.join(METHODS)}."
-    whole = [name for name in ("limit", "burst", "cost") if fields[name] is not None]
+    whole = [name for name in ("limit", "burst", "cost", "lease") if fields[name] is not None]
     wrong = [name for name in whole if type(fields[name]) is not int]
     for name in wrong:
         yield f"{name} {fields[name]!r} must be a whole number."
@@ -154,3 +154,5 @@ def field_problems(fields: Mapping[str, Any]) -> Iterator[str]:
             fields["algorithm"], fields["limit"], period, fields["burst"], cost
         ):
             yield problem
+        if found := lease_problem(fields["algorithm"], fields["lease"]):
+            yield found

@@ -188,8 +188,8 @@ def test_policies(settings):
         (
             "ratelimit_app.E006",
             f"{where}[2] ('x'): A policy has no 'rate'; it has algorithm, ask_always, "
-            "burst, cost, description, key, key_name, limit, methods, mode, on_error, path, "
-            "period, slug.",
+            "burst, cost, description, key, key_name, lease, limit, methods, mode, on_error, "
+            "path, period, slug.",
             None,
         ),
         (

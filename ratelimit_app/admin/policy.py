@@ -78,7 +78,7 @@ class PolicyAdmin(ModelAdmin):
             },
         ),
         ("Where", {"fields": ("path", "methods")}),
-        ("The store", {"fields": ("on_error", "ask_always")}),
+        ("The store", {"fields": ("on_error", "ask_always", "lease")}),
     )
 
     @admin.display(description="rate")

@@ -28,7 +28,7 @@ class Decision(NamedTuple):
     None when the cost can never fit; `reset_after` is 0 when nothing is spent. `remaining` is None
     when nobody could be asked: a number would be an invention. `source` says where the decision
     was made: the store's name, `near` (the store refused a moment ago and was not asked again),
-    `policy` (off, or a limit of 0), or `error`.
+    `lease` (spent of what was taken before), `policy` (off, or a limit of 0), or `error`.
     """
 
     allowed: bool

@@ -71,7 +71,14 @@ def _fields(policy: CompiledPolicy) -> list[tuple[str, str]]:
         ("cost", f"{policy.cost} a request, unless code says otherwise"),
         ("on_error", ON_ERROR.get(policy.on_error, policy.on_error)),
         ("ask_always", _ASKED[policy.quota.ask_always]),
+        ("lease", _lease_words(policy.quota.lease)),
     ]
+
+
+def _lease_words(lease: int) -> str:
+    if lease == 1:
+        return "1: exact, a trip for each request"
+    return f"{lease}: within {lease} of the exact count for each process"
 
 
 def _description(slug: str) -> str:

@@ -120,9 +120,12 @@ def _store(now: Conf, aliases: Any) -> Store:
 def _new(now: Conf, cache: BaseCache) -> Store:
     found = kind(cache)
     if found == "redis":
-        from .redis import RedisStore  # Redis is optional.
+        # Redis is optional.
+        from .leases import LeaseStore
+        from .redis import RedisStore
 
-        return NearStore(RedisStore(cache, now.timeout, now.deadline))
+        store = RedisStore(cache, now.timeout, now.deadline)
+        return LeaseStore(NearStore(store), now.deadline)
     if found == "memory":
         return MemoryStore(now.max_buckets)
     raise SettingError(

@@ -17,7 +17,8 @@ class Quota:
 
     `tag` tells the policy's buckets from all others (policy, key kind, algorithm); it is ASCII
     and safe in a key. A `shadow` quota counts, but never refuses the call it is part of. One to
-    `ask_always` sends its calls to the store although they are known to be refused.
+    `ask_always` sends its calls to the store although they are known to be refused. `lease` is how
+    many units a process takes at once; of a shadow, and of a sliding log, one.
     """
 
     policy: str
@@ -26,6 +27,7 @@ class Quota:
     tag: str
     shadow: bool = False
     ask_always: bool = False
+    lease: int = 1
     twin: Algorithm = field(init=False, repr=False, compare=False)
     take: Callable[..., Taken] = field(init=False, repr=False, compare=False)
 

@@ -119,6 +119,7 @@ def test_show(ratelimit):
         "cost": "1 a request, unless code says otherwise",
         "on_error": "open: let everyone through",
         "ask_always": "no: who was just refused is refused without asking, for a second at most",
+        "lease": "1: exact, a trip for each request",
     }
 
 

@@ -83,6 +83,10 @@ def test_the_sixth_request_is_refused_as_the_readme_says(python, project, redis_
             server.wait(1, path="/")
             with redis_server.client() as client:
                 client.flushall()
+                # While it was waited for it may have been refused, which it remembers for a second.
+                while ask(server.port, "/").status == 429:
+                    pass
+                client.flushall()
             begun = time.monotonic()
             answers = [ask(server.port, "/") for _ in range(6)]
             took = time.monotonic() - begun

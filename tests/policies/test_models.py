@@ -236,7 +236,7 @@ def test_unsaved_policy_asks_no_database(django_assert_num_queries):
             {"slug": "a", "rate": "5/m"},
             [
                 "A policy has no 'rate'; it has algorithm, ask_always, burst, cost, description, "
-                "key, key_name, limit, methods, mode, on_error, path, period, slug."
+                "key, key_name, lease, limit, methods, mode, on_error, path, period, slug."
             ],
         ),
     ],

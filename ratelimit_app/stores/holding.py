@@ -1,0 +1,84 @@
+"""What a process holds of one bucket: units taken in one trip and not yet spent. Time is data."""
+
+from concurrent.futures import Future
+from typing import TypeAlias
+
+from ratelimit_app.algorithms import BUCKETS, Decision, Limit
+
+from .base import Quota, Unavailable, decision
+
+#: A trip for a lease, for others to wait for; the result is the fault that it met, or None.
+Flight: TypeAlias = Future[Unavailable | None]
+
+_MS = 1_000_000
+
+
+class Holding:
+    """Units of one bucket; instants are nanoseconds of a clock that never steps.
+
+    The store counts the units as spent, and they come back to it as all others do. What has come
+    back there cannot be spent here: no more are held than the store counts as spent.
+    """
+
+    __slots__ = (
+        "_ends",
+        "_firm",
+        "_fresh",
+        "_slope",
+        "_span",
+        "flight",
+        "limit",
+        "owner",
+        "remaining",
+        "units",
+    )
+
+    def __init__(self, limit: Limit) -> None:
+        self.limit = limit
+        self.units = 0
+        #: What the store had left when it was last heard of.
+        self.remaining = limit.burst
+        self._fresh = self._ends = self._firm = 0
+        self._slope, self._span = 0, 1
+        self.flight: Flight | None = None
+        #: The thread whose flight it is.
+        self.owner = 0
+
+    def live(self, now: int) -> int:
+        """The units that have not lapsed; the others are let go of."""
+        if now >= self._ends:
+            self.units = 0
+        elif now >= self._firm and self._slope:
+            self.units = min(self.units, (self._ends - now) * self._slope // self._span)
+        return self.units
+
+    def back(self, units: int) -> None:
+        """These were set aside and are not spent."""
+        self.units += units
+        # More than were there when it was reckoned.
+        self._firm = 0
+
+    def heard(self, quota: Quota, said: Decision, sent: int) -> None:
+        """The store was asked at `sent` and said this; `units` tells already what is held now."""
+        rate, period, _ = quota.limit
+        self.remaining = said.remaining or 0
+        self._fresh = sent + round(said.reset_after * 1000) * _MS
+        if quota.algorithm in BUCKETS:
+            # What is spent comes back one by one, until the bucket is fresh.
+            self._ends, self._slope, self._span = self._fresh, rate, period * _MS
+        elif quota.algorithm == "fixed_window":
+            # All comes back at once, when the window closes.
+            self._ends, self._slope = self._fresh, 0
+        else:
+            # A period later the sliding window has left them behind.
+            self._ends, self._slope = sent + period * _MS, 0
+        waits = -(self.units * self._span // -self._slope) if self._slope else 0
+        #: Until then nothing lapses.
+        self._firm = self._ends - waits
+
+    def said(self, quota: Quota, now: int) -> Decision:
+        """The bucket as it is known here; its `remaining` may have grown since."""
+        burst = quota.limit[2]
+        remaining = self.remaining + self.units
+        reset = max(0, -((self._fresh - now) // -_MS))
+        return decision(quota, True, min(burst, remaining), 0, reset, "lease")

@@ -1,0 +1,193 @@
+"""All that a process holds, and what a call is to ask for beside it; asks nobody itself."""
+
+import concurrent.futures
+import threading
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from ratelimit_app.algorithms import Decision
+
+from .base import Take, Unavailable
+from .holding import Flight, Holding
+
+
+class Part(NamedTuple):
+    """One take of a call: the units set aside here, those it needs, and those to be asked for."""
+
+    held: Holding
+    aside: int
+    need: int
+    ask: int
+
+
+class Call(NamedTuple):
+    """A call with its parts, None for a take that has no lease, and the flight if it is one."""
+
+    takes: Sequence[Take]
+    parts: list[Part | None]
+    flight: Flight | None
+
+    def asks(self) -> list[Take]:
+        """What the store is to be asked."""
+        return [
+            take if part is None else take._replace(cost=part.ask)
+            for take, part in zip(self.takes, self.parts, strict=True)
+            if part is None or part.need
+        ]
+
+    def modest(self, said: Sequence[Decision]) -> "Call | None":
+        """The same call without leases, if it is refused for nothing but their size."""
+        asked = [part for part in self.parts if part is None or part.need]
+        refused = [
+            part is not None and part.ask > part.need
+            for part, take, reply in zip(asked, self.asks(), said, strict=True)
+            if not reply.allowed and not take.quota.shadow
+        ]
+        if not refused or not all(refused):
+            return None
+        return self._replace(parts=[part and part._replace(ask=part.need) for part in self.parts])
+
+
+class Holdings:
+    """See `LeaseStore`. Safe among threads; every method is over at once."""
+
+    def __init__(self, now: Callable[[], int], most: int) -> None:
+        self._now = now
+        self._most = most
+        self._lock = threading.Lock()
+        self._held: dict[tuple[str, bytes], Holding] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def spent(self, take: Take) -> Decision | None:
+        """The answer to a take that is paid for already."""
+        quota, identity, cost = take
+        held = self._held.get((quota.tag, identity))
+        if held is None or quota.lease < 2 or held.limit != quota.limit:
+            return None
+        with self._lock:
+            now = self._now()
+            if held.live(now) < cost:
+                return None
+            held.units -= cost
+            return held.said(quota, now)
+
+    def unspent(self, takes: Sequence[Take]) -> list[int]:
+        """How many units are held of each bucket."""
+        with self._lock:
+            now = self._now()
+            return [self._holding(each).live(now) if is_leased(each) else 0 for each in takes]
+
+    def call(self, takes: Sequence[Take], thread: int | None = None) -> Call | Flight:
+        """What to ask for; or whose flight to wait for, and then nothing is set aside.
+
+        A `thread` that would wait for a task of its own does not: that could never go on.
+        """
+        with self._lock:
+            now, parts = self._now(), []
+            for take in takes:
+                part = self._part(take, now, thread) if is_leased(take) else None
+                if isinstance(part, concurrent.futures.Future):
+                    return part
+                parts.append(part)
+            flight: Flight | None = None
+            for part in parts:
+                if part is None:
+                    continue
+                part.held.units -= part.aside
+                if part.ask > part.need:
+                    flight = flight or _flight()
+                    part.held.flight, part.held.owner = flight, threading.get_ident()
+            return Call(takes, parts, flight)
+
+    def settle(self, call: Call, said: Sequence[Decision], sent: int) -> list[Decision]:
+        """Book what the store said to the call's `asks` at `sent`; the answer to the call."""
+        refused = any(
+            not reply.allowed and not take.quota.shadow
+            for take, reply in zip(call.asks(), said, strict=True)
+        )
+        replies, decisions = iter(said), []
+        with self._lock:
+            now = self._now()
+            for take, part in zip(call.takes, call.parts, strict=True):
+                if part is None:
+                    decisions.append(next(replies))
+                    continue
+                # Set aside for nothing, or more than the call needs.
+                back = part.aside if refused else part.ask - part.need
+                part.held.back(back)
+                if not part.need:
+                    decisions.append(part.held.said(take.quota, now))
+                    continue
+                reply = next(replies)
+                if reply.remaining is not None:
+                    part.held.heard(take.quota, reply, sent)
+                decisions.append(with_units(reply, part.held.units))
+        self._land(call, None)
+        return decisions
+
+    def failed(self, call: Call, error: BaseException) -> None:
+        """The store failed, or the task was cancelled: nothing is known of what was asked for."""
+        with self._lock:
+            for part in filter(None, call.parts):
+                part.held.back(part.aside)
+        self._land(call, error if isinstance(error, Unavailable) else None)
+
+    def forget(self, takes: Sequence[Take]) -> None:
+        """Let go of what is held of these buckets."""
+        with self._lock:
+            for quota, identity, _ in takes:
+                self._held.pop((quota.tag, identity), None)
+
+    def _part(self, take: Take, now: int, thread: int | None) -> Part | Flight:
+        held = self._holding(take)
+        live, lease = held.live(now), take.quota.lease
+        need = ask = max(0, take.cost - live)
+        # Near the limit it asks for what the request needs.
+        if need and held.remaining >= lease:
+            if held.flight is None:
+                ask = max(lease, take.cost) - live
+            elif held.owner != thread:
+                return held.flight
+        return Part(held, take.cost - need, need, ask)
+
+    def _holding(self, take: Take) -> Holding:
+        key = take.quota.tag, take.identity
+        held = self._held.get(key)
+        if held is None or held.limit != take.quota.limit:
+            if len(self._held) >= self._most:
+                # The older half: what they hold lapses, for the store counts it as spent.
+                for old in list(islice(self._held, -(-self._most // 2))):
+                    del self._held[old]
+            held = self._held[key] = Holding(take.quota.limit)
+        return held
+
+    def _land(self, call: Call, fault: Unavailable | None) -> None:
+        if call.flight is None:
+            return
+        with self._lock:
+            for part in filter(None, call.parts):
+                if part.held.flight is call.flight:
+                    part.held.flight = None
+        call.flight.set_result(fault)
+
+
+def is_leased(take: Take) -> bool:
+    """Whether its units may be held; a cost that can never fit is the store's to refuse."""
+    return take.quota.lease > 1 and take.cost <= take.quota.limit.burst
+
+
+def with_units(said: Decision, units: int) -> Decision:
+    """What the store said, and what is held beside."""
+    if said.remaining is None or not units:
+        return said
+    return said._replace(remaining=min(said.limit, said.remaining + units))
+
+
+def _flight() -> Flight:
+    flight: Flight = concurrent.futures.Future()
+    # Nobody who waits for it can cancel it.
+    flight.set_running_or_notify_cancel()
+    return flight

@@ -1,0 +1,129 @@
+"""Leases: a process takes several units in one trip and spends them here, one by one.
+
+Of each client it holds at most a lease that is not spent. So in any window what is admitted is
+within processes × lease of what the store alone would have admitted.
+"""
+
+import asyncio
+import concurrent.futures
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from ratelimit_app.algorithms import Decision
+
+from .base import Store, Take, Unavailable
+from .faults import FIXES
+from .holdings import Call, Holdings, is_leased, with_units
+
+#: Of how many clients a process holds a lease.
+_MOST = 20_000
+
+
+class LeaseStore:
+    """See `Store`. Takes leases from `store` for the quotas that have one.
+
+    `deadline` is how long a call waits for a lease that another fetches, in seconds; `now` gives
+    nanoseconds of a clock that never steps.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        deadline: float,
+        now: Callable[[], int] = time.monotonic_ns,
+        most: int = _MOST,
+    ) -> None:
+        self.store = store
+        self.name = store.name
+        self._deadline = deadline
+        self._now = now
+        self._holdings = Holdings(now, most)
+        self._spent = self._holdings.spent
+
+    @property
+    def processes(self) -> int:
+        """See `Store.processes`."""
+        return self.store.processes
+
+    def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+        """See `Store.take`."""
+        if spend and len(takes) == 1 and (known := self._spent(takes[0])) is not None:
+            return [known]
+        if not any(map(is_leased, takes)):
+            return self.store.take(takes, spend=spend)
+        if not spend:
+            asks, units = self._look(takes)
+            return list(map(with_units, self.store.take(asks, spend=False), units))
+        until = time.monotonic() + self._deadline
+        while not isinstance(call := self._holdings.call(takes, threading.get_ident()), Call):
+            try:
+                fault = call.result(max(0, until - time.monotonic()))
+            except concurrent.futures.TimeoutError:
+                fault = _slow()
+            if fault:
+                raise fault
+        said, sent = [], 0
+        try:
+            if asks := call.asks():
+                sent, said = self._now(), self.store.take(asks)
+                if modest := call.modest(said):
+                    call, sent = modest, self._now()
+                    said = self.store.take(call.asks())
+        except BaseException as error:
+            self._holdings.failed(call, error)
+            raise
+        return self._holdings.settle(call, said, sent)
+
+    async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+        """See `Store.atake`. What is held is spent here and now."""
+        if spend and len(takes) == 1 and (known := self._spent(takes[0])) is not None:
+            return [known]
+        if not any(map(is_leased, takes)):
+            return await self.store.atake(takes, spend=spend)
+        if not spend:
+            asks, units = self._look(takes)
+            return list(map(with_units, await self.store.atake(asks, spend=False), units))
+        until = time.monotonic() + self._deadline
+        while not isinstance(call := self._holdings.call(takes), Call):
+            await asyncio.wait([asyncio.wrap_future(call)], timeout=until - time.monotonic())
+            if fault := call.result() if call.done() else _slow():
+                raise fault
+        said, sent = [], 0
+        try:
+            if asks := call.asks():
+                sent, said = self._now(), await self.store.atake(asks)
+                if modest := call.modest(said):
+                    call, sent = modest, self._now()
+                    said = await self.store.atake(call.asks())
+        except BaseException as error:
+            self._holdings.failed(call, error)
+            raise
+        return self._holdings.settle(call, said, sent)
+
+    def reset(self, takes: Sequence[Take]) -> None:
+        """See `Store.reset`."""
+        self.store.reset(takes)
+        self._holdings.forget(takes)
+
+    def beat(self) -> None:
+        """See `Store.beat`."""
+        self.store.beat()
+
+    def version(self) -> str | None:
+        """See `Store.version`."""
+        return self.store.version()
+
+    def announce(self, token: str) -> None:
+        """See `Store.announce`."""
+        self.store.announce(token)
+
+    def _look(self, takes: Sequence[Take]) -> tuple[list[Take], list[int]]:
+        """What to ask the store where nothing is to be spent, and what is held beside."""
+        units = self._holdings.unspent(takes)
+        needs = [max(0, take.cost - held) for take, held in zip(takes, units, strict=True)]
+        return [take._replace(cost=each) for take, each in zip(takes, needs, strict=True)], units
+
+
+def _slow() -> Unavailable:
+    return Unavailable(FIXES["slow"], "slow")

@@ -3,9 +3,9 @@
 from concurrent.futures import Future
 from typing import TypeAlias
 
-from ratelimit_app.algorithms import BUCKETS, Decision, Limit
+from ratelimit_app.algorithms import BUCKETS, Decision
 
-from .base import Quota, Unavailable, decision
+from .base import Quota, Unavailable
 
 #: A trip for a lease, for others to wait for; the result is the fault that it met, or None.
 Flight: TypeAlias = Future[Unavailable | None]
@@ -22,23 +22,25 @@ class Holding:
 
     __slots__ = (
         "_ends",
-        "_firm",
         "_fresh",
         "_slope",
         "_span",
+        "firm",
         "flight",
-        "limit",
         "owner",
+        "quota",
         "remaining",
         "units",
     )
 
-    def __init__(self, limit: Limit) -> None:
-        self.limit = limit
+    def __init__(self, quota: Quota) -> None:
+        self.quota = quota
         self.units = 0
         #: What the store had left when it was last heard of.
-        self.remaining = limit.burst
-        self._fresh = self._ends = self._firm = 0
+        self.remaining = quota.limit.burst
+        self._fresh = self._ends = 0
+        #: Until then nothing lapses.
+        self.firm = 0
         self._slope, self._span = 0, 1
         self.flight: Flight | None = None
         #: The thread whose flight it is.
@@ -48,7 +50,7 @@ class Holding:
         """The units that have not lapsed; the others are let go of."""
         if now >= self._ends:
             self.units = 0
-        elif now >= self._firm and self._slope:
+        elif now >= self.firm and self._slope:
             self.units = min(self.units, (self._ends - now) * self._slope // self._span)
         return self.units
 
@@ -56,10 +58,11 @@ class Holding:
         """These were set aside and are not spent."""
         self.units += units
         # More than were there when it was reckoned.
-        self._firm = 0
+        self.firm = 0
 
-    def heard(self, quota: Quota, said: Decision, sent: int) -> None:
+    def heard(self, said: Decision, sent: int) -> None:
         """The store was asked at `sent` and said this; `units` tells already what is held now."""
+        quota = self.quota
         rate, period, _ = quota.limit
         self.remaining = said.remaining or 0
         self._fresh = sent + round(said.reset_after * 1000) * _MS
@@ -73,12 +76,16 @@ class Holding:
             # A period later the sliding window has left them behind.
             self._ends, self._slope = sent + period * _MS, 0
         waits = -(self.units * self._span // -self._slope) if self._slope else 0
-        #: Until then nothing lapses.
-        self._firm = self._ends - waits
+        self.firm = self._ends - waits
 
-    def said(self, quota: Quota, now: int) -> Decision:
+    def said(self, now: int) -> Decision:
         """The bucket as it is known here; its `remaining` may have grown since."""
-        burst = quota.limit[2]
-        remaining = self.remaining + self.units
-        reset = max(0, -((self._fresh - now) // -_MS))
-        return decision(quota, True, min(burst, remaining), 0, reset, "lease")
+        quota = self.quota
+        most, remaining = quota.limit[2], self.remaining + self.units
+        if remaining > most:
+            remaining = most
+        # Whole milliseconds, rounded up, as of the store; see `base.decision` for the tuple.
+        reset = -((self._fresh - now) // -_MS) / 1000 if now < self._fresh else 0.0
+        return tuple.__new__(
+            Decision, (True, most, remaining, 0.0, reset, quota.policy, "lease", 0.0)
+        )

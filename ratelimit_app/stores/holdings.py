@@ -65,14 +65,15 @@ class Holdings:
         """The answer to a take that is paid for already."""
         quota, identity, cost = take
         held = self._held.get((quota.tag, identity))
-        if held is None or quota.lease < 2 or held.limit != quota.limit:
+        # The same quota, and not only an equal one: what was compiled anew is looked at in `call`.
+        if held is None or held.quota is not quota:
             return None
         with self._lock:
             now = self._now()
-            if held.live(now) < cost:
+            if (held.units if now < held.firm else held.live(now)) < cost:
                 return None
             held.units -= cost
-            return held.said(quota, now)
+            return held.said(now)
 
     def unspent(self, takes: Sequence[Take]) -> list[int]:
         """How many units are held of each bucket."""
@@ -111,7 +112,7 @@ class Holdings:
         replies, decisions = iter(said), []
         with self._lock:
             now = self._now()
-            for take, part in zip(call.takes, call.parts, strict=True):
+            for part in call.parts:
                 if part is None:
                     decisions.append(next(replies))
                     continue
@@ -119,11 +120,11 @@ class Holdings:
                 back = part.aside if refused else part.ask - part.need
                 part.held.back(back)
                 if not part.need:
-                    decisions.append(part.held.said(take.quota, now))
+                    decisions.append(part.held.said(now))
                     continue
                 reply = next(replies)
                 if reply.remaining is not None:
-                    part.held.heard(take.quota, reply, sent)
+                    part.held.heard(reply, sent)
                 decisions.append(with_units(reply, part.held.units))
         self._land(call, None)
         return decisions
@@ -156,12 +157,14 @@ class Holdings:
     def _holding(self, take: Take) -> Holding:
         key = take.quota.tag, take.identity
         held = self._held.get(key)
-        if held is None or held.limit != take.quota.limit:
+        if held is not None and held.quota.limit == take.quota.limit:
+            held.quota = take.quota
+        else:
             if len(self._held) >= self._most:
                 # The older half: what they hold lapses, for the store counts it as spent.
                 for old in list(islice(self._held, -(-self._most // 2))):
                     del self._held[old]
-            held = self._held[key] = Holding(take.quota.limit)
+            held = self._held[key] = Holding(take.quota)
         return held
 
     def _land(self, call: Call, fault: Unavailable | None) -> None:

@@ -53,6 +53,25 @@ def test_three_processes_on_one_redis_admit_exactly_the_limit(make_site, redis_u
     assert after == before
 
 
+def test_three_processes_with_leases_are_within_them(make_site, redis_url):
+    """Nothing comes back meanwhile, so never more than the limit; and what the others hold less."""
+    site = make_site(redis=redis_url)
+    site.editor().run(
+        POLICIES.replace("limit=100", "lease=LEASE, limit=1000").replace(
+            "LEASE", "20 if algorithm != 'sliding_window_log' else None"
+        )
+    )
+    gunicorn, uvicorn = site.gunicorn(2), site.uvicorn()
+    gunicorn.wait(2)
+    uvicorn.wait(1)
+    ports = [gunicorn.port, gunicorn.port, uvicorn.port]
+
+    answers = at_once(ports * 400, "/gcra/")
+
+    assert {answer.pid for answer in answers} == gunicorn.pids | uvicorn.pids
+    assert 1000 - 2 * 20 <= admitted(answers) <= 1000
+
+
 def test_processes_that_share_no_memory_admit_the_limit_each(make_site):
     """The defect that Redis is for: three processes with a limit of 100 let 300 through."""
     site = make_site()

@@ -22,8 +22,10 @@ LEASABLE = [name for name in ALGORITHMS if name != "sliding_window_log"]
 every_leasable = pytest.mark.parametrize("algorithm", LEASABLE)
 
 
-def leased(algorithm: str, limit: int, seconds: float, lease: int, **more: int) -> Quota:
-    return replace(quota(algorithm, limit, seconds, **more), lease=lease)
+def leased(
+    algorithm: str, limit: int, seconds: float, lease: int, *, policy: str = "policy"
+) -> Quota:
+    return replace(quota(algorithm, limit, seconds, policy=policy), lease=lease)
 
 
 class Process(Subject):
@@ -259,6 +261,10 @@ class Gate:
         self.fault: Unavailable | None = None
         self.asked: list[int] = []
 
+    def let_through(self) -> None:
+        self.came.wait(20)
+        self.open.set()
+
     def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         self.asked.append(takes[0].cost)
         self.came.set()
@@ -304,7 +310,7 @@ def in_threads(count: int, work: Callable[[], object]) -> list[object]:
 def test_one_trip_in_flight_for_all_threads(gate: Gate):
     """Fifty ask at once: one trip, and 49 wait for it."""
     store = LeaseStore(gate, 20.0, lambda: 0)  # type: ignore[arg-type]
-    opener = threading.Thread(target=lambda: (gate.came.wait(20), gate.open.set()))
+    opener = threading.Thread(target=gate.let_through)
     opener.start()
     sources = in_threads(50, lambda: store.take(FIFTY)[0].source)
     opener.join()
@@ -316,7 +322,7 @@ def test_a_fault_is_the_fault_of_all_who_wait(gate: Gate):
     store = LeaseStore(gate, 20.0, lambda: 0)  # type: ignore[arg-type]
     gate.fault = Unavailable("gone", "down")
     holding = store._holdings
-    opener = threading.Thread(target=lambda: (gate.came.wait(20), gate.open.set()))
+    opener = threading.Thread(target=gate.let_through)
     opener.start()
     found = in_threads(20, lambda: store.take(FIFTY))
     opener.join()

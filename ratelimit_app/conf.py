@@ -152,20 +152,17 @@ def _choice(*choices: str) -> Callable[[object], str]:
     return parse
 
 
-def _seconds(value: object) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not 0.001 <= value <= 86400
-    ):
-        raise ValueError("it must be a number of seconds from 0.001 to 86400")
-    return float(value)
+def _number(low: float, high: float, of: str) -> Callable[[Any], float]:
+    def parse(value: Any) -> float:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or not low <= value <= high:
+            raise ValueError(f"it must be a number of {of} from {low} to {high}")
+        return float(value)
+
+    return parse
 
 
-def _percent(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 100:
-        raise ValueError("it must be a number of percent from 0 to 100")
-    return float(value)
+_seconds = _number(0.001, 86400, "seconds")
 
 
 def _whole(low: int, high: int) -> Callable[[object], int]:
@@ -214,7 +211,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "TIMEOUT": _seconds,
     "DEADLINE": _seconds,
     "MAX_BUCKETS": _whole(1, 100_000_000),
-    "LEASE_ERROR": _percent,
+    "LEASE_ERROR": _number(0, 100, "percent"),
     "REFRESH": _seconds,
     "RELOAD": _seconds,
     "SECRET": _secret,

@@ -10,7 +10,7 @@ from .findings import Finding, sentence
 
 def of_breaker() -> Iterator[Finding]:
     """Whether requests of this process are answered without asking Redis."""
-    breaker = getattr(stores.current(), "breaker", None)
+    breaker = getattr(stores.innermost(), "breaker", None)
     if breaker is None:
         return
     if not breaker.is_open:
@@ -21,7 +21,7 @@ def of_breaker() -> Iterator[Finding]:
 
 def of_pool() -> Iterator[Finding]:
     """The connections of the sync doors."""
-    clients = getattr(stores.current(), "clients", None)
+    clients = getattr(stores.innermost(), "clients", None)
     if clients is None:
         return
     connected, idle, most = clients.wire.usage

@@ -11,7 +11,7 @@ from .findings import Finding
 
 def of_store() -> Iterator[Finding]:
     """Whatever RATELIMIT["CACHE"] names."""
-    store = stores.current()
+    store = stores.innermost()
     if isinstance(store, MemoryStore):
         yield _room("memory store", store)
         return

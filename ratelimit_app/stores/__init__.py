@@ -12,6 +12,7 @@ from django.core.signals import setting_changed
 from ratelimit_app.conf import Conf, SettingError, conf
 
 from .base import Quota, Store, Take, Unavailable
+from .before import Before
 from .memory import MemoryStore
 from .near import NearStore
 
@@ -48,6 +49,14 @@ def current() -> Store:
     if _current is None:
         _current = _store(conf(), settings.CACHES)
     return _current
+
+
+def innermost() -> Store:
+    """The store that is asked in the end, behind those that may answer for it in this process."""
+    store = current()
+    while isinstance(store, Before):
+        store = store.store
+    return store
 
 
 def _forget(*, setting: str, **_: object) -> None:
@@ -140,6 +149,7 @@ __all__ = [
     "Take",
     "Unavailable",
     "current",
+    "innermost",
     "kind",
     "local",
     "pinned",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from ratelimit_app.algorithms import Decision
 
 from .base import Store, Take, Unavailable
+from .before import Before
 from .faults import FIXES
 from .holdings import Call, Holdings, is_leased, with_units
 
@@ -20,7 +21,7 @@ from .holdings import Call, Holdings, is_leased, with_units
 _MOST = 20_000
 
 
-class LeaseStore:
+class LeaseStore(Before):
     """See `Store`. Takes leases from `store` for the quotas that have one.
 
     `deadline` is how long a call waits for a lease that another fetches, in seconds; `now` gives
@@ -34,17 +35,11 @@ class LeaseStore:
         now: Callable[[], int] = time.monotonic_ns,
         most: int = _MOST,
     ) -> None:
-        self.store = store
-        self.name = store.name
+        super().__init__(store)
         self._deadline = deadline
         self._now = now
         self._holdings = Holdings(now, most)
         self._spent = self._holdings.spent
-
-    @property
-    def processes(self) -> int:
-        """See `Store.processes`."""
-        return self.store.processes
 
     def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.take`."""
@@ -103,20 +98,8 @@ class LeaseStore:
 
     def reset(self, takes: Sequence[Take]) -> None:
         """See `Store.reset`."""
-        self.store.reset(takes)
+        super().reset(takes)
         self._holdings.forget(takes)
-
-    def beat(self) -> None:
-        """See `Store.beat`."""
-        self.store.beat()
-
-    def version(self) -> str | None:
-        """See `Store.version`."""
-        return self.store.version()
-
-    def announce(self, token: str) -> None:
-        """See `Store.announce`."""
-        self.store.announce(token)
 
     def _look(self, takes: Sequence[Take]) -> tuple[list[Take], list[int]]:
         """What to ask the store where nothing is to be spent, and what is held beside."""

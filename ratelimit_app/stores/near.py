@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ratelimit_app.algorithms import BUCKETS, NEVER, Decision, Limit
 
 from .base import Store, Take, decision
+from .before import Before
 
 _MS = 1_000_000
 #: How long a denial is believed, in nanoseconds.
@@ -33,7 +34,7 @@ class Denial(NamedTuple):
     remaining: int
 
 
-class NearStore:
+class NearStore(Before):
     """See `Store`. Remembers what `store` refuses; whoever only looks is told by the store itself.
 
     `now` gives nanoseconds of a clock that never steps; at most `most` denials are kept.
@@ -42,8 +43,7 @@ class NearStore:
     def __init__(
         self, store: Store, now: Callable[[], int] = time.monotonic_ns, most: int = _MOST
     ) -> None:
-        self.store = store
-        self.name = store.name
+        super().__init__(store)
         self._now = now
         self._half = max(1, most // 2)
         # Two generations. The older one is let go of whole, by when all in it is over: nothing
@@ -51,11 +51,6 @@ class NearStore:
         self._young: dict[tuple[str, bytes], Denial] = {}
         self._old: dict[tuple[str, bytes], Denial] = {}
         self._turned = now()
-
-    @property
-    def processes(self) -> int:
-        """See `Store.processes`."""
-        return self.store.processes
 
     def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
         """See `Store.take`. Beside a bucket that refuses without a trip `remaining` is None."""
@@ -79,22 +74,30 @@ class NearStore:
         self._learn(takes, decisions, sent)
         return decisions
 
-    def reset(self, takes: Sequence[Take]) -> None:
-        """See `Store.reset`."""
-        self.store.reset(takes)
+    def give(
+        self,
+        takes: Sequence[Take],
+        since: int | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
+        """See `Store.give`."""
+        super().give(takes, since, decisions)
         self._forget(takes)
 
-    def beat(self) -> None:
-        """See `Store.beat`."""
-        self.store.beat()
+    async def agive(
+        self,
+        takes: Sequence[Take],
+        since: int | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
+        """See `Store.agive`."""
+        await super().agive(takes, since, decisions)
+        self._forget(takes)
 
-    def version(self) -> str | None:
-        """See `Store.version`."""
-        return self.store.version()
-
-    def announce(self, token: str) -> None:
-        """See `Store.announce`."""
-        self.store.announce(token)
+    def reset(self, takes: Sequence[Take]) -> None:
+        """See `Store.reset`."""
+        super().reset(takes)
+        self._forget(takes)
 
     def _known(self, takes: Sequence[Take]) -> list[Decision] | None:
         """The answer to a call that the store would refuse as a whole; None: it must be asked."""

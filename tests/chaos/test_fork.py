@@ -79,8 +79,8 @@ def work(number):
         at += 1
         limiter.take("forked", key=f"{number}-{at % 50}")
         stores.local().take([limiter._take(policy, f"{at}", 1)])
-        stores.current().breaker.failed()
-        stores.current().breaker.answered()
+        stores.innermost().breaker.failed()
+        stores.innermost().breaker.answered()
         refresh.keeper.look()
 
 def child():

@@ -315,7 +315,7 @@ def test_a_version_that_is_too_old(well, monkeypatch):
 
 
 def test_a_breaker_that_is_open(well):
-    store = stores.current()
+    store = stores.innermost()
     assert isinstance(store, RedisStore)
     for _ in range(5):
         store.breaker.failed()
@@ -331,7 +331,7 @@ def test_a_breaker_that_is_open(well):
 
 def test_connections_that_are_all_in_use(redis_server, point):
     point(f"{redis_server.url}?max_connections=1")
-    store = stores.current()
+    store = stores.innermost()
     assert isinstance(store, RedisStore)
     held = store.clients.wire._take(time.monotonic() + 20)
     found = amiss()

@@ -41,7 +41,7 @@ take()
 gc.collect()
 print([answer.source for answer in answers].count("redis"))
 print([answer.allowed for answer in answers].count(True))
-clients = limiter.stores.current().store.store.clients.sync.client_list()
+clients = limiter.stores.innermost().clients.sync.client_list()
 print(len(clients))
 """
 

@@ -5,18 +5,18 @@ from collections.abc import Callable, Sequence
 
 from ratelimit_app.algorithms import Decision
 from ratelimit_app.stores import Store, Take
+from ratelimit_app.stores.before import Before
 from ratelimit_app.stores.near import NearStore
 
 #: How long a denial is believed, in ms.
 SECOND = 1000
 
 
-class Audited:
+class Audited(Before):
     """See `Store`. Answers as `store` does; `audits` counts the denials that it has confirmed."""
 
     def __init__(self, store: Store, now: Callable[[], int]) -> None:
-        self.store, self.name = store, store.name
-        self.processes = store.processes
+        super().__init__(store)
         self.audits = 0
         self._now, self._seen, self._passed = now, now(), 0
         self.near = NearStore(store, now=self._nanoseconds)
@@ -35,17 +35,23 @@ class Audited:
         """See `Store.reset`."""
         self.near.reset(takes)
 
-    def beat(self) -> None:
-        """See `Store.beat`."""
-        self.near.beat()
+    def give(
+        self,
+        takes: Sequence[Take],
+        since: int | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
+        """See `Store.give`."""
+        self.near.give(takes, since, decisions)
 
-    def version(self) -> str | None:
-        """See `Store.version`."""
-        return self.near.version()
-
-    def announce(self, token: str) -> None:
-        """See `Store.announce`."""
-        self.near.announce(token)
+    async def agive(
+        self,
+        takes: Sequence[Take],
+        since: int | None = None,
+        decisions: Sequence[Decision] = (),
+    ) -> None:
+        """See `Store.agive`."""
+        await self.near.agive(takes, since, decisions)
 
     def _nanoseconds(self) -> int:
         """A clock that never steps; a step of Redis's is obeyed within a second: here, after it."""

@@ -233,6 +233,14 @@ def test_a_reset_and_an_edit_let_go(process: Process, algorithm: str):
     assert process.take(off).source == "redis"
 
 
+@every_leasable
+def test_a_refund_keeps_the_lease(process: Process, algorithm: str):
+    asked = leased(algorithm, 100, 60, 10)
+    process.take(asked)
+    process.store.give([process.asked(asked)])
+    assert (process.held(asked), process.look(asked).remaining) == (9, 100)
+
+
 def test_what_is_held_is_bounded(clocked: ClockedRedisStore):
     process, asked = Process(clocked, most=10), leased("gcra", 100, 60, 10)
     for number in range(100):

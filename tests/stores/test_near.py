@@ -214,6 +214,17 @@ def test_a_reset_here_is_obeyed_at_once_and_elsewhere_within_a_second(
 
 
 @every_algorithm
+def test_a_refund_here_is_obeyed_at_once(process: Process, algorithm: str):
+    ten = quota(algorithm, 10, 60)
+    process.refused(ten)
+    process.store.give([process.asked(ten)])
+    assert process.take(ten).allowed
+    assert process.take(ten).source == "redis"
+    asyncio.run(process.store.agive([process.asked(ten)]))
+    assert process.take(ten).allowed
+
+
+@every_algorithm
 def test_an_edit_is_obeyed_at_once(process: Process, algorithm: str):
     ten = quota(algorithm, 10, 60)
     process.refused(ten)

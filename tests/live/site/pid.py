@@ -17,7 +17,7 @@ def _mark(request: HttpRequest, response: Any) -> Any:
     verdict: Verdict | None = getattr(request, "rate_limit", None)
     if verdict is not None:
         response["X-Source"] = ",".join(entry.decision.source for entry in verdict.entries)
-    breaker = getattr(stores.current(), "breaker", None)
+    breaker = getattr(stores.innermost(), "breaker", None)
     response["X-Breaker"] = "open" if breaker and breaker.is_open else "closed"
     return response
 

@@ -18,7 +18,7 @@ django.setup()
 
 from django.core.cache.backends.redis import RedisCache  # noqa: E402 - needs the settings
 
-from benchmarks.measure import per_call  # noqa: E402
+from benchmarks.measure import loop, per_call  # noqa: E402
 from ratelimit_app.algorithms import Decision, Limit  # noqa: E402
 from ratelimit_app.stores import Quota, Store, Take  # noqa: E402
 from ratelimit_app.stores.leases import LeaseStore  # noqa: E402
@@ -120,14 +120,19 @@ def microseconds() -> dict[int, tuple[float, float]]:
                 stats = raw.info("commandstats").get("cmdstat_evalsha", {"calls": 0})
                 commands[size] = stats["calls"] / 10_000
         exact = [Take(quota(1, *FAR), b"the exact store")]
-        calls = {str(size): lambda size=size: leases.take(asked[size]) for size in SIZES}
-        found = per_call({"exact": lambda: store.take(exact), **calls}, 3000)
+        timed = {str(size): loop(lambda size=size: leases.take(asked[size])) for size in SIZES}
+        spreads = per_call({"exact": loop(lambda: store.take(exact)), **timed}, _stop)
+        found = {name: spread.median for name, spread in spreads.items()}
         print(f"the Redis store alone: {found['exact']:.1f} µs")
         for size in SIZES:
             print(f"lease {size}: {found['exact'] / found[str(size)]:.1f} × its decisions a second")
         return {size: (found[str(size)], commands[size]) for size in SIZES}
     finally:
         server.stop()
+
+
+def _stop(name: str, error: Exception) -> None:
+    raise RuntimeError(f"lease {name} failed") from error
 
 
 def table(times: dict[int, tuple[float, float]], errors: dict[int, Error]) -> str:

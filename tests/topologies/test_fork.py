@@ -23,7 +23,7 @@ settings.configure(
     RATELIMIT={"TIMEOUT": 10, "DEADLINE": 25},
 )
 from ratelimit_app.algorithms import Limit
-from ratelimit_app.stores import Quota, Take, current
+from ratelimit_app.stores import Quota, Take, current, innermost
 
 quota = Quota("fork", "gcra", Limit(1000, 360_000_000, 1000), "fork")
 takes = [Take(quota, os.urandom(15)) for _ in range(12)]
@@ -44,7 +44,7 @@ for _ in range(4):
 take_all(20)
 assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
 left = {current().take([take._replace(cost=0)], spend=False)[0].remaining for take in takes}
-print(json.dumps([sorted(left), type(current().topology).__name__]))
+print(json.dumps([sorted(left), type(innermost().topology).__name__]))
 """
 
 

@@ -147,9 +147,14 @@ def busiest(trips: Counter[int], nodes: int, busy: float) -> float:
     return busy * max(by_node.values()) / trips.total()
 
 
-def nodes_needed(trips: Counter[int], busy: float, most: float = 0.7) -> int:
-    """The fewest nodes of which none works more than `most` of its time."""
-    return next(nodes for nodes in range(1, 1000) if busiest(trips, nodes, busy) <= most)
+def nodes_needed(trips: Counter[int], busy: float, most: float = 0.7) -> int | None:
+    """The fewest nodes of which none works more than `most` of its time; None: one key is too much.
+
+    A key lives on one node, however many there are.
+    """
+    if busy * max(trips.values()) / trips.total() > most:
+        return None
+    return next(nodes for nodes in range(1, 10_000) if busiest(trips, nodes, busy) <= most)
 
 
 def percentile(values: Sequence[float], of: float) -> float:

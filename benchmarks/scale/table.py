@@ -16,6 +16,8 @@ WAY = 0.125
 #: A few heavy keys and a long tail, as the web has it; and all keys alike.
 SKEWS = {"Zipf": 1.0, "even": 0.0}
 POLICIES = {"5 a second": Rate(5, 1), "1,000 a second": Rate(1000, 1)}
+#: Where no number of nodes is enough, since one key alone is too much for any.
+MANY = 32
 SHOWN = (("Zipf", "5 a second"), ("Zipf", "1,000 a second"), ("even", "1,000 a second"))
 MODES: dict[str, dict[str, int]] = {
     "exact": {},
@@ -40,7 +42,7 @@ class Line(NamedTuple):
     refused: float
     trips: float
     busy: float
-    nodes: int
+    nodes: int | None
     most: float
     p50: float
     p99: float
@@ -71,7 +73,8 @@ def _line(
     first = simulate(requests, rate.numbers, Network(WAY, 0.0), 1, near, lease)
     busy = first.trips.total() / SECONDS * service / 1000
     nodes = nodes_needed(first.trips, busy)
-    found = simulate(requests, rate.numbers, network, nodes, near, lease)
+    shared = nodes or MANY
+    found = simulate(requests, rate.numbers, network, shared, near, lease)
     trips, admitted = found.trips.total(), found.admitted.total()
     return Line(
         skew,
@@ -81,7 +84,7 @@ def _line(
         trips / SECONDS,
         busy,
         nodes,
-        busiest(found.trips, nodes, trips / SECONDS * service / 1000),
+        busiest(found.trips, shared, trips / SECONDS * service / 1000),
         percentile(found.waits, 50),
         percentile(found.waits, 99),
         admitted / truth.admitted.total() - 1,
@@ -96,7 +99,7 @@ def table(found: list[Line]) -> str:
     ]
     for line in found:
         cells = [line.skew, line.policy, line.mode, f"{line.refused:.0%}", f"{line.trips:,.0f}"]
-        cells += [f"{line.busy:.0%}", str(line.nodes), f"{line.most:.0%}"]
+        cells += [f"{line.busy:.0%}", str(line.nodes or "one key is too much"), f"{line.most:.0%}"]
         cells += [f"{line.p50:.2f}", f"{line.p99:.2f}", f"{line.error:+.2%}"]
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join(rows)

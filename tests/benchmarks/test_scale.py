@@ -63,7 +63,12 @@ def test_calls_queue_at_a_node_that_is_busy() -> None:
 def test_nodes_are_as_many_as_the_busiest_allows() -> None:
     trips = Counter(dict.fromkeys(range(1000), 10))
     nodes = nodes_needed(trips, 2.0)
+    assert nodes is not None
     assert busiest(trips, nodes, 2.0) <= 0.7 < busiest(trips, nodes - 1, 2.0)
+
+
+def test_no_cluster_parts_the_load_of_one_key() -> None:
+    assert nodes_needed(Counter({0: 90, 1: 10}), 1.0) is None
 
 
 def test_percentiles() -> None:

@@ -7,6 +7,7 @@ this machine's, client and server as it places them.
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -120,7 +121,7 @@ def microseconds() -> dict[int, tuple[float, float]]:
                 stats = raw.info("commandstats").get("cmdstat_evalsha", {"calls": 0})
                 commands[size] = stats["calls"] / 10_000
         exact = [Take(quota(1, *FAR), b"the exact store")]
-        timed = {str(size): loop(lambda size=size: leases.take(asked[size])) for size in SIZES}
+        timed = {str(size): loop(partial(leases.take, asked[size])) for size in SIZES}
         spreads = per_call({"exact": loop(lambda: store.take(exact)), **timed}, _stop)
         found = {name: spread.median for name, spread in spreads.items()}
         print(f"the Redis store alone: {found['exact']:.1f} µs")

@@ -1,7 +1,7 @@
 """Whole requests through Django's own handlers, with a door or none before a bare view."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import BytesIO
@@ -13,7 +13,7 @@ from django.test import override_settings
 from django.urls import path
 
 from benchmarks import aurls, urls
-from benchmarks.measure import Timed, loop
+from benchmarks.measure import Timed, awaited, loop
 from benchmarks.peers import Door
 from benchmarks.policies import WHO
 
@@ -73,9 +73,9 @@ def behind(*middleware: str, where: str = "x") -> Site:
     return through(Door(urls.view, middleware), where)
 
 
-def arequest(middleware: Sequence[str], where: str) -> Callable[[], Awaitable[Any]]:
-    """A request to the bare async view under this path, as an ASGI server hands it over."""
-    own = {"MIDDLEWARE": list(middleware), "ROOT_URLCONF": aurls.__name__}
+def abehind(run: Callable[[Awaitable[float]], float], *middleware: str, where: str) -> Timed:
+    """A site with this middleware before the bare async view, as an ASGI server calls it."""
+    own = {"MIDDLEWARE": list(middleware), "ROOT_URLCONF": Urls(where, aurls.view)}
     with override_settings(**own):
         handler = ASGIHandler()
     scope = {
@@ -102,7 +102,15 @@ def arequest(middleware: Sequence[str], where: str) -> Callable[[], Awaitable[An
         await handler(dict(scope), receive, answer)
         return sent
 
-    return send
+    inner = awaited(send, run)
+
+    def timed(calls: int) -> float:
+        with override_settings(**own):
+            # Changing settings makes Django forget its URLs.
+            inner(1)
+            return inner(calls)
+
+    return timed
 
 
 def _environ(where: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from benchmarks import floors, ours
 from benchmarks.measure import awaited, loop
 from benchmarks.peers import Place
 from benchmarks.policies import ONE, PLENTY
-from benchmarks.requests import OURS, arequest, behind
+from benchmarks.requests import OURS, abehind, behind
 
 from .base import Bench, Contender, Goal, Row
 from .in_process import peers_taking
@@ -79,8 +79,8 @@ def asynchronous(bench: Bench) -> Row:
             "sync in sync_to_async": Contender(awaited(lambda: hopping(wanted), run)),
             "request: bare WSGI": Contender(behind(where="admit1").timed),
             "request: ours, WSGI": Contender(behind(OURS, where="admit1").timed),
-            "request: bare ASGI": Contender(awaited(arequest([], "admit1"), run)),
-            "request: ours, ASGI": Contender(awaited(arequest([OURS], "admit1"), run)),
+            "request: bare ASGI": Contender(abehind(run, where="admit1")),
+            "request: ours, ASGI": Contender(abehind(run, OURS, where="admit1")),
         },
         (Goal(native, 1.3, sync),),
     )

@@ -7,6 +7,7 @@ sends a byte now and then, or a name with many addresses, holds a call for as lo
 import math
 import socket
 import time
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -26,35 +27,33 @@ class _Socket:
     """A socket, or one of TLS, whose `recv` ends at the moment, or as ever if that is earlier."""
 
     def __init__(self, inner: Any, until: Until) -> None:
-        self._inner, self._until, self._usual = inner, until, inner.gettimeout() or math.inf
+        self._inner = inner
+        self.recv = _in_time(inner, inner.recv, until)
+        self.recv_into = _in_time(inner, inner.recv_into, until)
         # What is called for every command costs no detour.
         self.sendall, self.fileno, self.settimeout = inner.sendall, inner.fileno, inner.settimeout
-        self._recv_into = inner.recv_into
-        self.pending = getattr(inner, "pending", _nothing)
+        self.pending = getattr(inner, "pending", int)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def recv(self, *arguments: Any) -> Any:
-        left = self._until.at - time.monotonic()
-        return self._in_time(left, self._inner.recv, *arguments)
 
-    def recv_into(self, buffer: Any) -> Any:
-        left = self._until.at - time.monotonic()
-        if left >= self._usual:
-            return self._recv_into(buffer)
-        return self._in_time(left, self._recv_into, buffer)
+def _in_time(inner: Any, read: Callable[..., Any], until: Until) -> Callable[..., Any]:
+    usual = inner.gettimeout()
 
-    def _in_time(self, left: float, read: Any, *arguments: Any) -> Any:
-        if left >= self._usual:
+    def bounded_read(*arguments: Any) -> Any:
+        left = until.at - time.monotonic()
+        if left >= usual:
             return read(*arguments)
-        usual = self._inner.gettimeout()
+        before = inner.gettimeout()
         # Nothing waits for less than a millisecond; 0 would mean another mode.
-        self._inner.settimeout(min(usual, max(0.001, left)))
+        inner.settimeout(min(before, max(0.001, left)))
         try:
             return read(*arguments)
         finally:
-            self._inner.settimeout(usual)
+            inner.settimeout(before)
+
+    return bounded_read
 
 
 @cache
@@ -81,7 +80,3 @@ def _addresses(connection: Any) -> int:
         return 1
     found = socket.getaddrinfo(connection.host, connection.port, type=socket.SOCK_STREAM)
     return max(1, len(found))
-
-
-def _nothing() -> int:
-    return 0

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from .conftest import THREADS, load
+from .conftest import DEFAULTS, THREADS, load
 from .load import Asked
-from .outcomes import KINDS, LIMIT, assert_answered, between, figures, source
+from .outcomes import KINDS, LIMIT, assert_answered, between, figures, share, source
 
 pytestmark = pytest.mark.chaos
 
@@ -41,6 +41,8 @@ def test_a_request_is_never_charged_twice(make, server, proxy, mode):
     seen = requests.seen
     assert_answered(seen, requests.sent)
     assert {source(each.answer) for each in between(seen, back + 1)} == {"redis"}
+    # Who waits for a thread waits for as long as another decision may take.
+    assert share(seen, 1) <= 2 * DEFAULTS["DEADLINE"]
     # What is left after the second time tells whether the first time was charged.
     first = {each.asked: source(each.answer) for each in seen}
     charged = Counter(

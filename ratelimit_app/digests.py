@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -23,6 +24,27 @@ def digest(identity: Identity) -> bytes:
     if sum(map(len, identity)) > _REMEMBERED:
         return _digest.__wrapped__(identity, conf().secret, _salt)
     return _digest(identity, conf().secret, _salt)
+
+
+def digest_of(given: Callable[[str, str], Identity], value: str, name: str) -> bytes:
+    """The digest of what `given` makes of a value and a name: of a client named by hand."""
+    now = conf()
+    if len(value) > _REMEMBERED:
+        return digest(given(value, name))
+    return _digest_of(given, value, name, now.secret, _salt, now.ipv6_prefix)
+
+
+@lru_cache(maxsize=16_384)
+def _digest_of(
+    given: Callable[[str, str], Identity],
+    value: str,
+    name: str,
+    secret: bytes,
+    salt: bytes,
+    _ipv6_prefix: int,
+) -> bytes:
+    """What the settings say is in the arguments, since the answer is remembered for them."""
+    return _digest.__wrapped__(given(value, name), secret, salt)
 
 
 @lru_cache(maxsize=16_384)

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from . import outage, refresh, stores
 from .algorithms import Decision
 from .conf import conf
-from .digests import digest
+from .digests import digest_of
 from .keys import as_text
 from .planning import Plan, plan_for
 from .policies import CompiledPolicy, Snapshot
@@ -173,7 +173,8 @@ def _take(policy: CompiledPolicy, key: object, cost: int) -> Take:
     given = as_text(getattr(key, "pk", key))
     if not given and policy.key.needs_value:
         raise ValueError(f"Policy {policy.slug!r} needs key=… to say who is counted.")
-    return Take(policy.quota, digest(policy.key.given(given, policy.key_name)), checked_cost(cost))
+    who = digest_of(policy.key.given, given, policy.key_name)
+    return Take(policy.quota, who, checked_cost(cost))
 
 
 def _gift(policy: CompiledPolicy, key: object, cost: int) -> Take | None:

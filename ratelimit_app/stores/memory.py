@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from ratelimit_app.algorithms import Decision
+from ratelimit_app.algorithms import Decision, Splice
 
 from .base import Take, decision, spent
 from .shards import Shard, Table
@@ -52,7 +52,7 @@ class MemoryStore:
         if len(takes) != 1:
             with self._locked(takes):
                 return self._decide(takes, self.now(), spend)
-        # A call of one bucket, which most are, needs no list of locks and no second look.
+        # A call of one bucket, which most are: no list of locks, and no call that can be spared.
         quota, identity, cost = take = takes[0]
         shard = self._shards[identity[0] % self._spread]
         table = shard.tables.get(quota.tag)
@@ -64,15 +64,19 @@ class MemoryStore:
             if new is None or not spend:
                 return [decision(quota, allowed, remaining, retry, reset, self.name)]
         with shard.lock:
-            found = shard.load(take)
+            table = shard.tables.get(quota.tag)
+            found = None if table is None else table.states.get(identity)
             if found is not state or state.__class__ is bytearray:
                 # Read again, so that no state is older than the one that it replaces.
                 now = self.now()
                 new, allowed, remaining, retry, reset = quota.take(found, quota.limit, cost, now)
             if new is not None and spend:
-                shard.save(take, new)
-                if shard.size > self._most:
-                    shard.evict(now)
+                if table is None or found is None or new.__class__ is Splice:
+                    shard.save(take, new)
+                    if shard.size > self._most:
+                        shard.evict(now)
+                else:
+                    table.quota, table.states[identity] = quota, new
         return [decision(quota, allowed, remaining, retry, reset, self.name)]
 
     async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:

@@ -27,6 +27,7 @@ class Holding:
         "_span",
         "firm",
         "flight",
+        "lapsed",
         "owner",
         "quota",
         "remaining",
@@ -36,23 +37,36 @@ class Holding:
     def __init__(self, quota: Quota) -> None:
         self.quota = quota
         self.units = 0
+        #: Units that may have come back to the store: not to be spent before it was heard of again.
+        self.lapsed = 0
         #: What the store had left when it was last heard of.
         self.remaining = quota.limit.burst
         self._fresh = self._ends = 0
         #: Until then nothing lapses.
         self.firm = 0
         self._slope, self._span = 0, 1
-        self.flight: Flight | None = None
-        #: The thread whose flight it is.
+        #: The thread that fetches a lease, or 0; and what others wait for, once somebody does.
         self.owner = 0
+        self.flight: Flight | None = None
 
     def live(self, now: int) -> int:
         """The units that have not lapsed; the others are let go of."""
+        units = self.units
         if now >= self._ends:
             self.units = 0
         elif now >= self.firm and self._slope:
-            self.units = min(self.units, (self._ends - now) * self._slope // self._span)
+            self.units = min(units, (self._ends - now) * self._slope // self._span)
+        if self._slope:
+            self.lapsed += units - self.units
         return self.units
+
+    def awaited(self) -> Flight:
+        """The flight of the lease that is being fetched."""
+        if self.flight is None:
+            self.flight = Future()
+            # Nobody who waits for it can cancel it.
+            self.flight.set_running_or_notify_cancel()
+        return self.flight
 
     def back(self, units: int) -> None:
         """These were set aside and are not spent."""
@@ -60,8 +74,11 @@ class Holding:
         # More than were there when it was reckoned.
         self.firm = 0
 
-    def heard(self, said: Decision, sent: int) -> None:
-        """The store was asked at `sent` and said this; `units` tells already what is held now."""
+    def heard(self, said: Decision, sent: int, charged: int) -> None:
+        """The store was asked at `sent`, said this, and counts `charged` units more as spent.
+
+        `units` tells already what is held now.
+        """
         quota = self.quota
         rate, period, _ = quota.limit
         self.remaining = said.remaining or 0
@@ -69,6 +86,10 @@ class Holding:
         if quota.algorithm in BUCKETS:
             # What is spent comes back one by one, until the bucket is fresh.
             self._ends, self._slope, self._span = self._fresh, rate, period * _MS
+            # Others have spent meanwhile, so that not all of what lapsed has come back there.
+            spent = round(said.reset_after * 1000) * rate // period - charged
+            self.units += max(0, min(self.lapsed, spent - self.units))
+            self.lapsed = 0
         elif quota.algorithm == "fixed_window":
             # All comes back at once, when the window closes.
             self._ends, self._slope = self._fresh, 0

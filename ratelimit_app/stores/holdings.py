@@ -19,14 +19,14 @@ class Part(NamedTuple):
     aside: int
     need: int
     ask: int
+    leads: bool
 
 
 class Call(NamedTuple):
-    """A call with its parts, None for a take that has no lease, and the flight if it is one."""
+    """A call with its parts, None for a take that has no lease."""
 
     takes: Sequence[Take]
     parts: list[Part | None]
-    flight: Flight | None
 
     def asks(self) -> list[Take]:
         """What the store is to be asked."""
@@ -38,6 +38,8 @@ class Call(NamedTuple):
 
     def modest(self, said: Sequence[Decision]) -> "Call | None":
         """The same call without leases, if it is refused for nothing but their size."""
+        if all(reply.allowed for reply in said):
+            return None
         asked = [part for part in self.parts if part is None or part.need]
         refused = [
             part is not None and part.ask > part.need
@@ -93,15 +95,11 @@ class Holdings:
                 if isinstance(part, concurrent.futures.Future):
                     return part
                 parts.append(part)
-            flight: Flight | None = None
-            for part in parts:
-                if part is None:
-                    continue
+            for part in filter(None, parts):
                 part.held.units -= part.aside
-                if part.ask > part.need:
-                    flight = flight or _flight()
-                    part.held.flight, part.held.owner = flight, threading.get_ident()
-            return Call(takes, parts, flight)
+                if part.leads:
+                    part.held.owner = threading.get_ident()
+            return Call(takes, parts)
 
     def settle(self, call: Call, said: Sequence[Decision], sent: int) -> list[Decision]:
         """Book what the store said to the call's `asks` at `sent`; the answer to the call."""
@@ -124,9 +122,11 @@ class Holdings:
                     continue
                 reply = next(replies)
                 if reply.remaining is not None:
-                    part.held.heard(reply, sent)
+                    part.held.heard(reply, sent, 0 if refused else part.ask)
                 decisions.append(with_units(reply, part.held.units))
-        self._land(call, None)
+            landed = _landed(call)
+        for flight in landed:
+            flight.set_result(None)
         return decisions
 
     def failed(self, call: Call, error: BaseException) -> None:
@@ -134,7 +134,9 @@ class Holdings:
         with self._lock:
             for part in filter(None, call.parts):
                 part.held.back(part.aside)
-        self._land(call, error if isinstance(error, Unavailable) else None)
+            landed = _landed(call)
+        for flight in landed:
+            flight.set_result(error if isinstance(error, Unavailable) else None)
 
     def forget(self, takes: Sequence[Take]) -> None:
         """Let go of what is held of these buckets."""
@@ -146,13 +148,14 @@ class Holdings:
         held = self._holding(take)
         live, lease = held.live(now), take.quota.lease
         need = ask = max(0, take.cost - live)
-        # Near the limit it asks for what the request needs.
-        if need and held.remaining >= lease:
-            if held.flight is None:
+        # Near the limit it asks for what the request needs; and where units have lapsed, since some
+        # may be left.
+        if need and held.remaining >= lease and not held.lapsed:
+            if not held.owner:
                 ask = max(lease, take.cost) - live
             elif held.owner != thread:
-                return held.flight
-        return Part(held, take.cost - need, need, ask)
+                return held.awaited()
+        return Part(held, take.cost - need, need, ask, ask > need)
 
     def _holding(self, take: Take) -> Holding:
         key = take.quota.tag, take.identity
@@ -167,15 +170,6 @@ class Holdings:
             held = self._held[key] = Holding(take.quota)
         return held
 
-    def _land(self, call: Call, fault: Unavailable | None) -> None:
-        if call.flight is None:
-            return
-        with self._lock:
-            for part in filter(None, call.parts):
-                if part.held.flight is call.flight:
-                    part.held.flight = None
-        call.flight.set_result(fault)
-
 
 def is_leased(take: Take) -> bool:
     """Whether its units may be held; a cost that can never fit is the store's to refuse."""
@@ -189,8 +183,12 @@ def with_units(said: Decision, units: int) -> Decision:
     return said._replace(remaining=min(said.limit, said.remaining + units))
 
 
-def _flight() -> Flight:
-    flight: Flight = concurrent.futures.Future()
-    # Nobody who waits for it can cancel it.
-    flight.set_running_or_notify_cancel()
-    return flight
+def _landed(call: Call) -> list[Flight]:
+    """What others wait for; the leases of the call may be fetched by anybody now."""
+    flights = []
+    for part in filter(None, call.parts):
+        if part.leads:
+            if part.held.flight is not None:
+                flights.append(part.held.flight)
+            part.held.owner, part.held.flight = 0, None
+    return flights

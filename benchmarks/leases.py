@@ -137,7 +137,7 @@ def microseconds() -> dict[int, tuple[float, float]]:
 def _cpu(raw: redis.Redis) -> float:
     """Seconds that this process and Redis were on a core, whatever else the machine does."""
     theirs = raw.info("cpu")
-    return time.process_time() + theirs["used_cpu_sys"] + theirs["used_cpu_user"]
+    return float(time.process_time() + theirs["used_cpu_sys"] + theirs["used_cpu_user"])
 
 
 def _evalsha(raw: redis.Redis) -> int:

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from .conftest import THREADS, know_each_other, load
+from .conftest import THREADS, load
+from .inside import know_each_other
 from .outcomes import (
     KINDS,
     LIMIT,

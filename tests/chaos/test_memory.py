@@ -7,7 +7,8 @@ import pytest
 from tests.live.asking import ask
 from tests.servers import RedisServer
 
-from .conftest import THREADS, load, told
+from .conftest import THREADS, load
+from .inside import told
 from .load import Asked
 from .outcomes import KINDS, LIMIT, assert_answered, assert_by_redis, between, figures, source
 

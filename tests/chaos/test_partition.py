@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from .conftest import DEFAULTS, THREADS, know_each_other, load
+from .conftest import DEFAULTS, THREADS, load
+from .inside import know_each_other
 from .namespaces import Cable, redis_at_the_far_end
 from .outcomes import (
     POLICIES,

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from .conftest import load, told
+from .conftest import load
+from .inside import told
 from .outcomes import assert_answered, assert_by_redis, between, figures, source
 
 pytestmark = pytest.mark.chaos

@@ -6,7 +6,7 @@ import pytest
 
 from tests.live.asking import ask, at_once
 
-from .conftest import know_each_other, told
+from .inside import know_each_other, told
 
 pytestmark = pytest.mark.chaos
 

@@ -5,7 +5,8 @@ from collections import defaultdict
 
 import pytest
 
-from .conftest import DEFAULTS, THREADS, know_each_other, load
+from .conftest import DEFAULTS, THREADS, load
+from .inside import know_each_other
 from .outcomes import assert_answered, assert_by_redis, between, figures, share
 
 pytestmark = pytest.mark.chaos

@@ -13,7 +13,8 @@ from ratelimit_app.algorithms import Limit
 from ratelimit_app.stores import Quota, Take
 from ratelimit_app.stores.redis import RedisStore
 
-from .conftest import know_each_other, load, told
+from .conftest import load
+from .inside import know_each_other, told
 from .load import Asked
 from .outcomes import KINDS, assert_answered, assert_by_redis, between, figures, share, source
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import django
 
-from tests.chaos.conftest import know_each_other
+from tests.chaos.inside import know_each_other
 from tests.chaos.load import Load
 from tests.chaos.proxy import Proxy
 from tests.live import databases

@@ -25,7 +25,7 @@ class Seen(NamedTuple):
 
     @property
     def took(self) -> float:
-        """Seconds from when it was due: waiting for a free worker counts."""
+        """Seconds from when it was sent: waiting for a free worker counts."""
         return self.answer.came - self.answer.sent
 
 
@@ -44,6 +44,9 @@ class Load:
     ) -> None:
         self.seen: list[Seen] = []
         self.sent = 0
+        #: By how many seconds a request was sent too late at most: the client's fault, not the
+        #: server's, since it waits for no answer.
+        self.late = 0.0
         self._ports, self._rate, self._asks = ports, rate, asks
         self._sees = sees or self.seen.append
         self._stop = threading.Event()
@@ -68,13 +71,15 @@ class Load:
             if (early := due - time.monotonic()) > 0:
                 await asyncio.sleep(early)
             port = self._ports[self.sent % len(self._ports)]
-            task = loop.create_task(self._ask(port, self._asks(self.sent), due))
+            now = time.monotonic()
+            self.late = max(self.late, now - due)
+            task = loop.create_task(self._ask(port, self._asks(self.sent), now))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
             self.sent += 1
         await asyncio.gather(*tasks)
 
-    async def _ask(self, port: int, asked: Asked, due: float) -> None:
+    async def _ask(self, port: int, asked: Asked, sent: float) -> None:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[bytes] = loop.create_future()
         got = b""
@@ -86,7 +91,7 @@ class Load:
                 got = await asyncio.wait_for(done, 30)
             finally:
                 transport.abort()
-        self._sees(Seen(asked, _parsed(got, due)))
+        self._sees(Seen(asked, _parsed(got, sent)))
 
 
 class _Exchange(asyncio.Protocol):
@@ -111,9 +116,9 @@ class _Exchange(asyncio.Protocol):
             self._done.set_result(self._got)
 
 
-def _parsed(got: bytes, due: float) -> Answer:
+def _parsed(got: bytes, sent: float) -> Answer:
     head, _, body = got.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
     fields = dict(line.split(": ", 1) for line in lines)
     status = int(first.split(" ")[1]) if first.startswith("HTTP/") else 0
-    return Answer(status, int(fields.get("X-Pid", 0)), fields, body, due, time.monotonic())
+    return Answer(status, int(fields.get("X-Pid", 0)), fields, body, sent, time.monotonic())

@@ -64,7 +64,7 @@ def main(minutes: float, seed: int, every: float) -> int:
         health.concludes()
         if load.sent != sum(judge.took):
             judge.says("every request is answered", f"{load.sent} sent, {sum(judge.took)} judged")
-        report(judge, health, servers, load.sent, time.monotonic() - began)
+        report(judge, health, servers, load, time.monotonic() - began)
     return 1 if judge.broken else 0
 
 

@@ -1,5 +1,6 @@
 """The table at the end of a soak."""
 
+from tests.chaos.load import Load
 from tests.live.processes import Server
 
 from .health import Health
@@ -21,15 +22,16 @@ PROMISES = (
 )
 
 
-def report(judge: Judge, health: Health, servers: list[Server], sent: int, seconds: float) -> None:
+def report(judge: Judge, health: Health, servers: list[Server], load: Load, seconds: float) -> None:
     """Print it, and above it what the servers have said of the limiter."""
     for server in servers:
         lines = [line for line in server.output().splitlines() if line.startswith("ratelimit_app")]
         print(f"\n{len(lines)} lines in the log; the last:", *lines[-10:], sep="\n")
-    print(f"\n{sent} requests in {seconds:.0f} s; decided by {dict(judge.decided)}")
+    print(f"\n{load.sent} requests in {seconds:.0f} s; decided by {dict(judge.decided)}")
     print(
         f"answered within: p50 {judge.share(0.5)} ms, p99 {judge.share(0.99)} ms, "
-        f"max {judge.share(1)} ms (allowed: {1000 * (DEADLINE + ALLOWANCE):.0f} ms)"
+        f"max {judge.share(1)} ms (allowed: {1000 * (DEADLINE + ALLOWANCE):.0f} ms); "
+        f"the client itself was late by {1000 * load.late:.0f} ms at most"
     )
     for pid, samples in health.samples.items():
         print(

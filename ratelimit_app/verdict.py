@@ -84,7 +84,7 @@ def in_mode(policy: CompiledPolicy, decision: Decision) -> Decision:
 def checked_cost(cost: Any) -> int:
     """A cost as it may be: a whole number, 0 or more. Raises `ValueError` for any other."""
     if cost.__class__ is int and 0 <= cost <= EXACT:
-        return cost  # type: ignore[no-any-return]
+        return cost
     if isinstance(cost, bool) or not isinstance(cost, int) or cost < 0:
         raise ValueError(f"The cost {cost!r} cannot be; give a whole number, 0 or more.")
     # Above this no capacity goes, and Lua's numbers are no longer exact.

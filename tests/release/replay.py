@@ -7,7 +7,8 @@ from django.core.cache.backends.redis import RedisCache
 
 from ratelimit_app.algorithms import Decision
 from ratelimit_app.digests import digest
-from ratelimit_app.policies import compiled
+from ratelimit_app.policies import CompiledPolicy, compiled
+from ratelimit_app.sources import DEFAULTS
 from ratelimit_app.stores import Take
 from ratelimit_app.stores.script import asked
 from ratelimit_app.stores.traced import TraceRedisStore
@@ -49,7 +50,12 @@ class Replay:
         return self.store.arguments(takes, asked(takes, spend=True))
 
 
+def policy_of(step: Step) -> CompiledPolicy:
+    """As a migration leaves it: fields that came later have what they mean by default."""
+    return compiled({**DEFAULTS, **step.policy})
+
+
 def _take(step: Step) -> Take:
-    policy = compiled(step.policy)
+    policy = policy_of(step)
     who = policy.key.given(step.who, policy.key_name)
     return Take(policy.quota, digest(who), step.cost)

@@ -10,12 +10,11 @@ import redis
 import ratelimit_app
 from ratelimit_app import digests
 from ratelimit_app.algorithms import Decision
-from ratelimit_app.policies import compiled
 from ratelimit_app.stores.base import decision
 from ratelimit_app.stores.script import unpacked
 from tests.servers import RedisServer
 
-from .replay import Replay
+from .replay import Replay, policy_of
 from .trace import KEY_PREFIX, RECORDS, SECRET_KEY, STEPS, Step
 
 VERSIONS = sorted(path.stem for path in RECORDS.glob("*.json"))
@@ -51,7 +50,7 @@ class Call(NamedTuple):
     @property
     def decision(self) -> Decision:
         (numbers,) = unpacked(self.reply)
-        return decision(compiled(self.step.policy).quota, *numbers, "redis")
+        return decision(policy_of(self.step).quota, *numbers, "redis")
 
 
 def recorded(version: str) -> tuple[list[Call], dict[str, bytes]]:

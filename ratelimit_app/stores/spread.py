@@ -145,15 +145,12 @@ class Spread:
         return not (self._decisions[at].allowed or self._takes[at].quota.shadow)
 
     def _show(self, part: _Part) -> Steps[None]:
-        """The buckets as they stay, beside a refusal, which stands whatever becomes of these."""
+        """The buckets as they stay, beside a refusal."""
         try:
             yield from self._decide(part, "beside")
-        except (exceptions.TryAgainError, Unavailable):
-            if len(part.at) > 1:
-                for at in part.at:
-                    yield from self._show(_Part(part.slot, [at]))
-            else:
-                self._decisions[part.at[0]] = _unknown(self._takes[part.at[0]])
+        except exceptions.TryAgainError:
+            for at in part.at:
+                yield from self._decide(_Part(part.slot, [at]), "beside")
 
     def _give_back(self) -> Steps[None]:
         """What is held, as far as that goes: it never fails the request."""
@@ -182,8 +179,3 @@ class Spread:
         reply = yield from self._scripted(slot, script, takes, given(gifts, since), self._until)
         if type(reply) is not int or reply != len(gifts):
             raise Unavailable(f"not a reply of the script: {reply!r:.80}", "reply")
-
-
-def _unknown(take: Take) -> Decision:
-    """Of a bucket that nothing was taken from, and that cannot be looked at."""
-    return Decision(True, take.quota.limit.burst, None, 0, 0, take.quota.policy, "error")

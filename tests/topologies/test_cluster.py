@@ -244,23 +244,6 @@ def test_what_cannot_be_given_back_is_counted_and_fails_nobody(
     assert "could not be given back" in caplog.text
 
 
-@both_ways
-def test_a_refusal_stands_though_another_node_cannot_be_asked(
-    cluster: Cluster, make_redis_store: MakeStore, way: str
-):
-    """Else a client over one limit went free while the bucket of another is out of reach."""
-    store = make_redis_store(cluster.url, timeout=0.1)
-    refusing = take_on(cluster, cluster.primaries[0], store, quota("gcra", 1, 360_000))
-    other = take_on(cluster, cluster.primaries[1], store, TEN)
-    assert [each.allowed for each in ask(store, way, [refusing, other])] == [True, True]
-    cluster.primaries[1].pause()
-    try:
-        decisions = ask(store, way, [refusing, other])
-    finally:
-        cluster.primaries[1].resume()
-    assert [(each.allowed, each.remaining) for each in decisions] == [(False, 0), (True, None)]
-
-
 @pytest.mark.alone
 @both_ways
 def test_a_node_that_hangs_costs_the_others_nothing(

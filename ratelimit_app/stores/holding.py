@@ -25,6 +25,7 @@ class Holding:
         "_fresh",
         "_slope",
         "_span",
+        "aside",
         "firm",
         "flight",
         "lapsed",
@@ -37,6 +38,8 @@ class Holding:
     def __init__(self, quota: Quota) -> None:
         self.quota = quota
         self.units = 0
+        #: Beside those: what calls that are on their way have set aside.
+        self.aside = 0
         #: Units that may have come back to the store: not to be spent before it was heard of again.
         self.lapsed = 0
         #: What the store had left when it was last heard of.
@@ -68,8 +71,14 @@ class Holding:
             self.flight.set_running_or_notify_cancel()
         return self.flight
 
-    def back(self, units: int) -> None:
-        """These were set aside and are not spent."""
+    def set_aside(self, units: int) -> None:
+        """For a call that is on its way."""
+        self.units -= units
+        self.aside += units
+
+    def back(self, aside: int, units: int) -> None:
+        """A call that had set so many aside is over, and these are not spent."""
+        self.aside -= aside
         self.units += units
         # More than were there when it was reckoned.
         self.firm = 0
@@ -88,7 +97,7 @@ class Holding:
             self._ends, self._slope, self._span = self._fresh, rate, period * _MS
             # Others have spent meanwhile, so that not all of what lapsed has come back there.
             spent = round(said.reset_after * 1000) * rate // period - charged
-            self.units += max(0, min(self.lapsed, spent - self.units))
+            self.units += max(0, min(self.lapsed, spent - self.units - self.aside))
             self.lapsed = 0
         elif quota.algorithm == "fixed_window":
             # All comes back at once, when the window closes.

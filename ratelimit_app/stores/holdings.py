@@ -37,7 +37,10 @@ class Call(NamedTuple):
         ]
 
     def modest(self, said: Sequence[Decision]) -> "Call | None":
-        """The same call without leases, if it is refused for nothing but their size."""
+        """The same call without leases, if one is refused that may be so for nothing but its size.
+
+        Also where another policy refuses in any case: what is told of this one must be true.
+        """
         if all(reply.allowed for reply in said):
             return None
         asked = [part for part in self.parts if part is None or part.need]
@@ -46,7 +49,7 @@ class Call(NamedTuple):
             for part, take, reply in zip(asked, self.asks(), said, strict=True)
             if not reply.allowed and not take.quota.shadow
         ]
-        if not refused or not all(refused):
+        if not any(refused):
             return None
         return self._replace(parts=[part and part._replace(ask=part.need) for part in self.parts])
 
@@ -96,7 +99,7 @@ class Holdings:
                     return part
                 parts.append(part)
             for part in filter(None, parts):
-                part.held.units -= part.aside
+                part.held.set_aside(part.aside)
                 if part.leads:
                     part.held.owner = threading.get_ident()
             return Call(takes, parts)
@@ -115,8 +118,7 @@ class Holdings:
                     decisions.append(next(replies))
                     continue
                 # Set aside for nothing, or more than the call needs.
-                back = part.aside if refused else part.ask - part.need
-                part.held.back(back)
+                part.held.back(part.aside, part.aside if refused else part.ask - part.need)
                 if not part.need:
                     decisions.append(part.held.said(now))
                     continue
@@ -133,7 +135,7 @@ class Holdings:
         """The store failed, or the task was cancelled: nothing is known of what was asked for."""
         with self._lock:
             for part in filter(None, call.parts):
-                part.held.back(part.aside)
+                part.held.back(part.aside, part.aside)
             landed = _landed(call)
         for flight in landed:
             flight.set_result(error if isinstance(error, Unavailable) else None)
@@ -152,7 +154,8 @@ class Holdings:
         # may be left.
         if need and held.remaining >= lease and not held.lapsed:
             if not held.owner:
-                ask = max(lease, take.cost) - live
+                # What other calls have set aside may yet come back.
+                ask = max(lease - held.aside, take.cost) - live
             elif held.owner != thread:
                 return held.awaited()
         return Part(held, take.cost - need, need, ask, ask > need)

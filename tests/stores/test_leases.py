@@ -13,6 +13,7 @@ import redis
 from ratelimit_app.algorithms import ALGORITHMS, Decision
 from ratelimit_app.conformance.subject import Subject, quota
 from ratelimit_app.stores import Quota, Take, Unavailable
+from ratelimit_app.stores.holdings import Call, Holdings
 from ratelimit_app.stores.leases import LeaseStore
 from ratelimit_app.stores.memory import MemoryStore
 from ratelimit_app.stores.near import NearStore
@@ -184,6 +185,46 @@ def test_all_or_none(process: Process, algorithm: str):
     assert [call[0].remaining for call in calls[:4]] == [99, 98, 97, 97]
     assert process.look(many).remaining == 97
     assert process.held(many) == 7
+
+
+@every_leasable
+def test_a_lease_that_does_not_fit_is_no_refusal_beside_one(
+    process: Process, clocked: ClockedRedisStore, algorithm: str
+):
+    """Of two policies one refuses, and of the other only the lease does not fit any more."""
+    many, one = leased(algorithm, 20, 60, 10, policy="many"), quota("gcra", 1, 60, policy="one")
+    clocked.take([process.asked(many, 15)])
+    assert clocked.take([process.asked(one)])[0].allowed
+    said = process.take_all(many, one)
+    assert [each.allowed for each in said] == [True, False]
+    assert [each.policy for each in said if each.retry_after] == ["one"]
+    assert process.look(many).remaining == 5
+
+
+@every_leasable
+def test_what_calls_on_their_way_set_aside_is_part_of_the_lease(algorithm: str):
+    """They are refused by another policy and give it back: no more than a lease is held then."""
+    store, now = MemoryStore(now=lambda: 1_700_000_000_000), 1_700_000_000_000 * 1_000_000
+    held = Holdings(lambda: now, 10)
+    many = Take(leased(algorithm, 1000, 60, 10, policy="many"), b"x" * 15)
+    one = Take(quota("gcra", 1, 60, policy="one"), b"x" * 15)
+    store.take([one])
+
+    def begin(*takes: Take) -> Call:
+        call = held.call(takes)
+        assert isinstance(call, Call)
+        return call
+
+    def end(call: Call) -> list[Decision]:
+        return held.settle(call, store.take(call.asks()), now)
+
+    assert end(begin(many))[0].allowed
+    on_their_way = [begin(many, one) for _ in range(9)]
+    assert end(begin(many))[0].allowed
+    assert not any(end(call)[1].allowed for call in on_their_way)
+    assert held.unspent([many]) == [9]
+    # Two were spent, and all that was taken beside is here.
+    assert store.take([many], spend=False)[0].remaining == 988
 
 
 @every_leasable

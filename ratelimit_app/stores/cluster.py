@@ -82,12 +82,15 @@ class Cluster:
         known: dict[Node, None] = {}
         try:
             for first, last, *nodes in reply:
+                if not 0 <= first <= last < REDIS_CLUSTER_HASH_SLOTS:
+                    # No list is made as long as a server would have it.
+                    return False
                 named = [self._clients.at(*each) for each in _addresses(nodes, by)]
                 known.update(dict.fromkeys(named))
                 owners[first : last + 1] = named[:1] * (last + 1 - first)
         except (TypeError, ValueError):
             return False
-        if len(owners) != REDIS_CLUSTER_HASH_SLOTS or not known:
+        if not known:
             return False
         self._plain, self._owners, self._informed = False, owners, list(known)
         return True

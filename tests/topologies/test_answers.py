@@ -65,7 +65,11 @@ def test_hosts_as_a_redirection_tells_them():
 
 @pytest.mark.parametrize(
     "reply",
-    [None, [], b"OK", [[0]], [[0, 16383]], [[b"a", 1, [b"h", 1]]], [[0, 20_000, [b"h", 1]]], [7]],
+    [
+        *(None, [], b"OK", [7], [[0]], [[0, 16383]], [[b"a", 1, [b"h", 1]]]),
+        # The last one would be a list of as many nodes, if it were believed.
+        *([[first, last, [b"h", 1]]] for first, last in [(0, 20_000), (-1, 5), (0, 10**18)]),
+    ],
 )
 def test_a_map_that_makes_no_sense_is_not_taken_over(reply: Any):
     store = RedisStore(RedisCache("redis://127.0.0.1:1/0", {}), 0.1)

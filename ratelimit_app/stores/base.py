@@ -138,6 +138,11 @@ def decision(
     )
 
 
+def unasked(quota: Quota, source: str) -> Decision:
+    """Of a bucket beside one that refuses, where nobody knows and nothing is spent."""
+    return Decision(True, quota.limit.burst, None, 0, 0, quota.policy, source)
+
+
 def spent(takes: Sequence[Take], decisions: Sequence[Decision]) -> list[tuple[Take, int]]:
     """The takes that cost something, each with the reset_after (ms) that was said, or 0."""
     resets = [round(each.reset_after * 1000) for each in decisions] or [0] * len(takes)

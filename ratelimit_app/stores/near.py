@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ratelimit_app.algorithms import BUCKETS, NEVER, Decision, Limit
 
-from .base import Store, Take, decision
+from .base import Store, Take, decision, unasked
 from .before import Before
 
 _MS = 1_000_000
@@ -107,10 +107,8 @@ class NearStore(Before):
         told = [self._told(take, now) for take in takes]
         if not any(told) or any(take.quota.ask_always for take in takes):
             return None
-        # Of the others nobody knows, and nothing is spent: they are told as the unasked are.
         return [
-            said or Decision(True, quota.limit.burst, None, 0, 0, quota.policy, "near")
-            for said, (quota, _, _) in zip(told, takes, strict=True)
+            said or unasked(quota, "near") for said, (quota, _, _) in zip(told, takes, strict=True)
         ]
 
     def _told(self, take: Take, now: int) -> Decision | None:

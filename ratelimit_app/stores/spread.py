@@ -16,7 +16,7 @@ from redis import exceptions
 from ratelimit_app.algorithms import Decision
 from ratelimit_app.sparingly import Sparingly
 
-from .base import Take, Unavailable, spent
+from .base import Take, Unavailable, spent, unasked
 from .script import BESIDE, Script, asked, given
 from .steps import Steps
 from .topology import Topology
@@ -40,6 +40,7 @@ Gift: TypeAlias = tuple[Take, int]
 class Scripts(Protocol):
     """The store, as far as it matters here: what it asks, and how it reads the answer."""
 
+    name: str
     taking: Script
     giving: Script
 
@@ -145,12 +146,16 @@ class Spread:
         return not (self._decisions[at].allowed or self._takes[at].quota.shadow)
 
     def _show(self, part: _Part) -> Steps[None]:
-        """The buckets as they stay, beside a refusal."""
+        """The buckets as they stay, beside a refusal, which stands whoever is not there to tell."""
         try:
-            yield from self._decide(part, "beside")
-        except exceptions.TryAgainError:
+            try:
+                yield from self._decide(part, "beside")
+            except exceptions.TryAgainError:
+                for at in part.at:
+                    yield from self._decide(_Part(part.slot, [at]), "beside")
+        except Exception:
             for at in part.at:
-                yield from self._decide(_Part(part.slot, [at]), "beside")
+                self._decisions[at] = unasked(self._takes[at].quota, self._store.name)
 
     def _give_back(self) -> Steps[None]:
         """What is held, as far as that goes: it never fails the request."""

@@ -124,6 +124,25 @@ def test_a_later_refusal_gives_back_what_the_earlier_slots_took(
     assert [(each.allowed, each.remaining) for each in looked] == [(True, 8), (False, 0), (True, 8)]
 
 
+@both_ways
+def test_a_refusal_stands_though_another_node_cannot_tell_of_its_bucket(
+    cluster: Cluster, make_redis_store: MakeStore, way: str
+):
+    """Else a node that hangs would let in, by `on_error`, whom another has just refused."""
+    store = make_redis_store(cluster.url, timeout=0.2)
+    one = quota("gcra", 1, 360_000, policy="one")
+    refusing = take_on(cluster, cluster.primaries[0], store, one)
+    other = take_on(cluster, cluster.primaries[1], store, TEN)
+    assert all(each.allowed for each in ask(store, way, [refusing, other]))
+    cluster.primaries[1].pause()
+    try:
+        said = ask(store, way, [refusing, other])
+    finally:
+        cluster.primaries[1].resume()
+    assert [(each.allowed, each.remaining) for each in said] == [(False, 0), (True, None)]
+    assert left(make_redis_store(cluster.url), other) == 9
+
+
 def test_a_shadow_in_a_slot_of_its_own_neither_refuses_nor_is_spent_by_a_refusal(
     cluster: Cluster, make_redis_store: MakeStore
 ):

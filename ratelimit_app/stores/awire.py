@@ -69,6 +69,9 @@ class AsyncWire:
                 await connection.read_response()
         except redis.ResponseError:
             self._idle.append(connection)
+        except Exception:
+            # Nobody waits to hear of it, and the loop would log a traceback for each.
+            await self._drop(connection)
         except BaseException:
             await self._drop(connection)
             raise

@@ -1,6 +1,7 @@
 """Connections: how many, who waits, and what becomes of them when something is wrong."""
 
 import asyncio
+import gc
 import threading
 from typing import Any
 
@@ -210,3 +211,32 @@ def test_tasks_without_a_connection_say_nothing_of_redis(redis_server):
 
     assert asyncio.run(ask()) == "pool"
     assert store.breaker.is_open is False
+
+
+def test_what_a_cancelled_call_is_owed_and_never_gets_is_no_error_of_the_loop(redis_server):
+    """Clients go by the thousand while Redis hangs: the loop would log a traceback for each."""
+    store = RedisStore(RedisCache(redis_server.url, {}), timeout=0.1)
+    takes = [Take(Quota("p", "gcra", Limit(5, 86_400_000, 5), "owed"), b"fifteen bytes..")]
+    said: list[dict[str, Any]] = []
+
+    async def ask() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, about: said.append(about))
+        await store.atake(takes)
+        wire = store.clients.here()
+        redis_server.pause()
+        try:
+            call = asyncio.create_task(store.atake(takes))
+            # It has asked by then, and waits.
+            await asyncio.wait([call], timeout=0.05)
+            call.cancel()
+            await asyncio.wait([call])
+            reading = list(wire._reading)
+            assert len(reading) == 1
+            await asyncio.wait(reading)
+        finally:
+            redis_server.resume()
+
+    asyncio.run(ask())
+    # Of an error that nobody asked for it is told when its task goes.
+    gc.collect()
+    assert said == []

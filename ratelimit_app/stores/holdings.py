@@ -175,8 +175,12 @@ class Holdings:
 
 
 def is_leased(take: Take) -> bool:
-    """Whether its units may be held; a cost that can never fit is the store's to refuse."""
-    return take.quota.lease > 1 and take.cost <= take.quota.limit.burst
+    """Whether its units may be held.
+
+    A cost that can never fit is the store's to refuse. The whole capacity is there only once all
+    that is held has lapsed: what is held is of no use to it, and its wait is the store's.
+    """
+    return take.quota.lease > 1 and take.cost < take.quota.limit.burst
 
 
 def with_units(said: Decision, units: int) -> Decision:

@@ -175,6 +175,20 @@ def test_a_refusal_is_honest(process: Process, clocked: ClockedRedisStore, algor
 
 
 @every_leasable
+def test_who_asks_for_the_whole_capacity_is_told_an_honest_wait(process: Process, algorithm: str):
+    """What is held lapses before all is there."""
+    asked = leased(algorithm, 3, 0.7, 2)
+    assert process.take(asked).allowed
+    assert process.held(asked) == 1
+    refused = process.take(asked, 3)
+    assert refused.retry_after
+    process.wait(refused.retry_after - 0.001)
+    assert not process.take(asked, 3).allowed
+    process.wait(0.001)
+    assert process.take(asked, 3).allowed
+
+
+@every_leasable
 def test_all_or_none(process: Process, algorithm: str):
     """What is set aside here is spent only if the others allow it."""
     many, few = leased(algorithm, 100, 60, 10, policy="many"), quota("gcra", 3, 60, policy="few")

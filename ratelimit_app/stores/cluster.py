@@ -10,8 +10,8 @@ from .base import Unavailable
 from .clients import Clients
 from .faults import fault
 from .node import Node
-from .steps import Due, Steps, ask
-from .topology import PAUSE, half, in_turn, text
+from .steps import Steps, ask
+from .topology import PAUSE, Due, half, host_name, in_turn
 
 #: How often one command is sent on.
 _REDIRECTIONS = 5
@@ -98,4 +98,4 @@ class Cluster:
 
 def _addresses(nodes: Iterable[Sequence[Any]], by: Node) -> Iterable[tuple[str, int]]:
     for host, port, *_ in nodes:
-        yield text(host) or by.address.host, int(port)
+        yield host_name(host) or by.address.host, int(port)

@@ -48,6 +48,7 @@ class RedisStore:
         """See `Store.take`."""
         until = self._until()
         if type(self.topology) is One:
+            # The hot path: what `Spread` does for a single slot, without its steps.
             self._may_ask()
             arguments = self.arguments(takes, asked(takes, spend))
             try:
@@ -67,7 +68,7 @@ class RedisStore:
         return self._trips(lambda where: Spread(self, where, takes, until).take(spend))
 
     async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
-        """See `Store.atake`."""
+        """See `Store.atake`; as `take`, line by line."""
         until = self._until()
         if type(self.topology) is One:
             self._may_ask()
@@ -82,7 +83,6 @@ class RedisStore:
                 self.breaker.answered()
                 self._spread_out()
             except Exception as error:
-                # Whatever is on that port may make redis-py raise anything at all.
                 raise self._failed(error) from error
             else:
                 return self._answered(takes, reply)

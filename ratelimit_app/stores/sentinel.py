@@ -5,8 +5,8 @@ from typing import Any
 from .base import Unavailable
 from .clients import Clients
 from .node import Node
-from .steps import Due, Steps, ask
-from .topology import PAUSE, half, in_turn, text
+from .steps import Steps, ask
+from .topology import PAUSE, Due, half, host_name, in_turn
 
 
 class Sentinels:
@@ -32,7 +32,7 @@ class Sentinels:
             except Exception:
                 continue
             if isinstance(found, list) and len(found) == 2:
-                primary = self._clients.at(text(found[0]), int(found[1]))
+                primary = self._clients.at(host_name(found[0]), int(found[1]))
                 if self._primary not in (None, primary):
                     # What was opened to the old one leads to a replica, or to nothing.
                     self._primary.wire.hang_up()

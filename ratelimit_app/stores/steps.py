@@ -4,7 +4,6 @@ A generator yields what it asks of which server and is sent the reply, or thrown
 and `arun` make the trips.
 """
 
-import threading
 import time
 from collections.abc import Generator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -82,28 +81,3 @@ def ask(node: Node, *command: Any, until: float, asking: bool = False) -> Steps[
         raise told(error, node.breaker) from error
     node.breaker.answered()
     return reply
-
-
-class Due:
-    """Something that is done now and then, by one call at a time, once it was asked for."""
-
-    def __init__(self, pause: float) -> None:
-        self._pause = pause
-        self._wanted = True
-        self._next = 0.0
-        self._lock = threading.Lock()
-
-    def soon(self) -> None:
-        """Ask for it."""
-        self._wanted = True
-
-    def now(self) -> bool:
-        """Whether this call has to do it; the next one may after a pause."""
-        if not self._wanted:
-            return False
-        with self._lock:
-            now = time.monotonic()
-            if now < self._next:
-                return False
-            self._wanted, self._next = False, now + self._pause
-            return True

@@ -6,6 +6,7 @@ few times a second, and within its deadline.
 """
 
 import random
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -64,6 +65,31 @@ class One:
             raise Elsewhere from error
 
 
+class Due:
+    """Something that is done now and then, by one call at a time, once it was asked for."""
+
+    def __init__(self, pause: float) -> None:
+        self._pause = pause
+        self._wanted = True
+        self._next = 0.0
+        self._lock = threading.Lock()
+
+    def soon(self) -> None:
+        """Ask for it."""
+        self._wanted = True
+
+    def now(self) -> bool:
+        """Whether this call has to do it; the next one may after a pause."""
+        if not self._wanted:
+            return False
+        with self._lock:
+            now = time.monotonic()
+            if now < self._next:
+                return False
+            self._wanted, self._next = False, now + self._pause
+            return True
+
+
 def in_turn(nodes: Sequence[Node]) -> list[Node]:
     """Whom to ask, in which order: the first, then the others by chance; who failed comes last."""
     first, *others = dict.fromkeys(nodes)
@@ -77,6 +103,6 @@ def half(until: float) -> float:
     return now + (until - now) / 2
 
 
-def text(value: bytes | str | None) -> str:
-    """What a server calls a host."""
+def host_name(value: bytes | str | None) -> str:
+    """A host as a server names it; '' for none."""
     return value.decode() if isinstance(value, bytes) else value or ""

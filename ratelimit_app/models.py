@@ -130,8 +130,8 @@ class Policy(models.Model):
         help_text="Units that a process takes from Redis at once, and then spends by itself: fewer "
         "trips for a busy key. In any period each process may then admit so many more or fewer "
         "than the exact count: the error is up to the number of processes times the lease. 1: "
-        "exact, a trip for each request. Empty: as RATELIMIT['LEASE_ERROR'] says, which is 1 "
-        "unless it is set.",
+        "exact, a trip for each request. Empty: chosen by RATELIMIT['LEASE_ERROR'], and 1 while "
+        "that is not set.",
     )
     #: Part of the key of every bucket: raising it makes all buckets of the policy fresh at once.
     generation = models.PositiveBigIntegerField(default=0, editable=False)

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
             name="lease",
             field=models.PositiveIntegerField(
                 blank=True,
-                help_text="Units that a process takes from Redis at once, and then spends by itself: fewer trips for a busy key. In any period each process may then admit so many more or fewer than the exact count: the error is up to the number of processes times the lease. 1: exact, a trip for each request. Empty: as RATELIMIT['LEASE_ERROR'] says, which is 1 unless it is set.",
+                help_text="Units that a process takes from Redis at once, and then spends by itself: fewer trips for a busy key. In any period each process may then admit so many more or fewer than the exact count: the error is up to the number of processes times the lease. 1: exact, a trip for each request. Empty: chosen by RATELIMIT['LEASE_ERROR'], and 1 while that is not set.",
                 null=True,
                 validators=[
                     django.core.validators.MinValueValidator(

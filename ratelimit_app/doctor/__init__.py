@@ -18,7 +18,7 @@ def examine(request: HttpRequest | None = None) -> Iterator[Finding]:
     """Looks at one thing after the other; a `request` tells more of the server before the site.
 
     Each question to Redis is bounded by `DEADLINE`, and after one without an answer no more are
-    asked. Nothing is written but a bucket of its own, which is gone a second later, and the
+    asked. Nothing is written but buckets of its own, which are gone two seconds later, and the
     moment since when the state is there.
     """
     yield from guarded("secret", of_secret)

@@ -15,7 +15,6 @@ from ratelimit_app.stores import Quota, Take, Unavailable
 from ratelimit_app.stores.base import text
 from ratelimit_app.stores.faults import ANSWERED, FIXES
 from ratelimit_app.stores.redis import RedisStore
-from ratelimit_app.stores.script import script
 
 from .findings import Finding, Level, sentence
 from .server import of_server
@@ -107,7 +106,6 @@ def _clock(store: RedisStore) -> Iterator[Finding]:
 
 def _script(store: RedisStore) -> Iterator[Finding]:
     """Runs it as requests do: a few units of each algorithm, in buckets that nobody else has."""
-    sha = script(store.seam).sha
     identity = digest(("doctor", uuid.uuid4().hex))
     takes = [
         Take(Quota("doctor", name, _PROBED, text(tag("doctor", name))), identity)
@@ -118,13 +116,14 @@ def _script(store: RedisStore) -> Iterator[Finding]:
     # Then until they refuse, so that every command of the script has been called.
     for _ in range(_PROBED.burst):
         store.take(takes)
-    if _knows(store, sha):
-        yield Finding("script", "ok", f"runs, and Redis keeps it ({sha[:8]})")
+    if _knows(store, store.taking.sha):
+        yield Finding("script", "ok", f"runs, and Redis keeps it ({store.taking.sha[:8]})")
         return
     yield Finding(
         "script",
         "warning",
-        "runs, and Redis does not keep it: every decision sends it anew, 10 kB",
+        "runs, and Redis does not keep it: every decision sends it anew, "
+        f"{len(store.taking.text) // 1000} kB",
         "See what runs SCRIPT FLUSH, or which proxy stands before Redis.",
     )
 

@@ -286,7 +286,7 @@ def test_a_redis_that_forgets_scripts(well, monkeypatch):
     assert amiss() == {
         "script": (
             "warning",
-            "runs, and Redis does not keep it: every decision sends it anew, 10 kB",
+            "runs, and Redis does not keep it: every decision sends it anew, 15 kB",
         )
     }
 

@@ -32,8 +32,8 @@ CODES = {
 #: A tag of key and state format: workers of two releases share a Redis without misreading.
 FORMAT = "rl1"
 
-#: In place of `spend`: a look beside a refusal that was made elsewhere.
-BESIDE = b"2"
+#: What a call of `redis.lua` is to do: spend, look, or look beside a refusal made elsewhere.
+SPEND, LOOK, BESIDE = b"1", b"0", b"2"
 
 
 class Script:
@@ -73,7 +73,7 @@ def packed(take: Take) -> bytes:
 
 def asked(takes: Sequence[Take], spend: bool) -> list[bytes]:
     """What `redis.lua` is told of these takes."""
-    return [b"1" if spend else b"0", *map(packed, takes)]
+    return [SPEND if spend else LOOK, *map(packed, takes)]
 
 
 def given(gifts: Sequence[tuple[Take, int]], since: int | None) -> list[bytes]:

@@ -9,7 +9,7 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from redis import exceptions
 
@@ -17,7 +17,7 @@ from ratelimit_app.algorithms import Decision
 from ratelimit_app.sparingly import Sparingly
 
 from .base import Take, Unavailable, spent, unasked
-from .script import BESIDE, Script, asked, given
+from .script import BESIDE, LOOK, SPEND, Script, given, packed
 from .steps import Steps
 from .topology import Topology
 
@@ -28,10 +28,6 @@ _KEPT = 0.2
 lost: Counter[str] = Counter()
 
 _failed = Sparingly(logging.getLogger("ratelimit_app"))
-
-
-#: Take, look, or look beside a refusal in another slot.
-Mode: TypeAlias = Literal["take", "look", "beside"]
 
 #: A take and the reset_after (ms) that it was told.
 Gift: TypeAlias = tuple[Take, int]
@@ -85,7 +81,7 @@ class Spread:
             while parts and not refused:
                 part = parts.popleft()
                 try:
-                    since = yield from self._decide(part, "take" if spend else "look")
+                    since = yield from self._decide(part, SPEND if spend else LOOK)
                 except exceptions.TryAgainError:
                     if len(part.at) == 1:
                         raise
@@ -118,15 +114,13 @@ class Spread:
             by_slot.setdefault(self._topology.slot(self._store.bucket(take)), []).append(at)
         return [_Part(slot, at) for slot, at in by_slot.items()]
 
-    def _decide(self, part: _Part, mode: Mode) -> Steps[int]:
+    def _decide(self, part: _Part, how: bytes) -> Steps[int]:
         """When that was, by the clock of the server."""
         until, now = self._until, time.monotonic()
         if self._held:
             until -= _KEPT * (until - now)
         takes = [self._takes[at] for at in part.at]
-        words = asked(takes, mode == "take")
-        if mode == "beside":
-            words[0] = BESIDE
+        words = [how, *map(packed, takes)]
         reply = yield from self._scripted(part.slot, self._store.taking, takes, words, until)
         self._decisions.update(zip(part.at, self._store.decisions(takes, reply), strict=True))
         since: int = reply[-1]
@@ -149,10 +143,10 @@ class Spread:
         """The buckets as they stay, beside a refusal, which stands whoever is not there to tell."""
         try:
             try:
-                yield from self._decide(part, "beside")
+                yield from self._decide(part, BESIDE)
             except exceptions.TryAgainError:
                 for at in part.at:
-                    yield from self._decide(_Part(part.slot, [at]), "beside")
+                    yield from self._decide(_Part(part.slot, [at]), BESIDE)
         except Exception:
             for at in part.at:
                 self._decisions[at] = unasked(self._takes[at].quota, self._store.name)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from .algorithms import Limit
-from .conf import conf
+from .conf import SettingError, conf
 from .digests import tag
 from .keys import KEYS, Key
 from .matching import Index
@@ -70,7 +70,7 @@ def compiled(fields: Mapping[str, Any], *, origin: str = "row") -> CompiledPolic
     slug = fields["slug"]
     bucket = text(tag(origin, slug, kind, name, algorithm, str(fields.get("generation", 0))))
     shadow = fields["mode"] == "shadow"
-    lease = lease_for(algorithm, burst, fields["lease"], conf().lease_error)
+    lease = lease_for(algorithm, burst, fields["lease"], _lease_error())
     quota = Quota(
         slug,
         algorithm,
@@ -92,6 +92,17 @@ def compiled(fields: Mapping[str, Any], *, origin: str = "row") -> CompiledPolic
         cost=int(fields["cost"]),
         on_error=fields["on_error"],
     )
+
+
+def _lease_error() -> float:
+    """Exact while a setting cannot be used: a check says so, and the server at its start.
+
+    Not the import of some view, whose rate in code is compiled to see that it can be.
+    """
+    try:
+        return conf().lease_error
+    except SettingError:
+        return 0.0
 
 
 class Snapshot:

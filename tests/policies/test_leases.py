@@ -11,7 +11,7 @@ from ratelimit_app.conf import SettingError, conf
 from ratelimit_app.declared import unsaved_policy
 from ratelimit_app.decorators import rate_limit
 from ratelimit_app.models import Policy
-from ratelimit_app.policies import compiled
+from ratelimit_app.policies import Snapshot, compiled
 from ratelimit_app.sources import DEFAULTS
 
 LOG = (
@@ -97,3 +97,10 @@ def test_in_code():
         rate_limit("login", lease=10)
     with pytest.raises(ValueError, match="makes no sense for sliding_window_log"):
         rate_limit("5/m", lease=10, algorithm="sliding_window_log")
+
+
+def test_a_setting_that_cannot_be_used_stops_no_view_and_no_policy(settings):
+    """The checks say so, which import the views; a server does not start with it."""
+    settings.RATELIMIT = {"HEADERS": "neither"}
+    assert callable(rate_limit("5/m"))
+    assert Snapshot([{**DEFAULTS, "slug": "p", "limit": 1, "period": 1}]).left_out == {}

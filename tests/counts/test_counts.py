@@ -1,6 +1,7 @@
 """A decision costs what it did when its figures were committed; see figures.py."""
 
 import pytest
+from pytest_django import DjangoDbBlocker
 
 from tests.servers import RedisServer
 
@@ -9,8 +10,10 @@ from .counting import Counts, counts
 
 
 @pytest.fixture(scope="module")
-def counted(redis_server: RedisServer) -> Counts:
-    return counts(redis_server)
+def counted(redis_server: RedisServer, django_db_blocker: DjangoDbBlocker) -> Counts:
+    # At the start of a request Django looks at the connections that tests before have opened.
+    with django_db_blocker.unblock():
+        return counts(redis_server)
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,10 @@ from .node import TERSE, Address, Node, limits
 
 
 class Clients:
-    """The ways to one alias: `wire` for the hot path, a wire for each event loop, and `sync`."""
+    """The servers of one alias: `node` is the one it names, `at` finds others.
+
+    `wire` is the node's, for the hot path; `sync` is redis-py's own client, for pipelines.
+    """
 
     def __init__(self, cache: BaseCache, timeout: float, deadline: float) -> None:
         # Connecting and asking both have to fit into a decision, whatever the settings say.

@@ -5,7 +5,10 @@ from decimal import Decimal
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
+from django.http import HttpResponse
+from django.test import RequestFactory
 
+from ratelimit_app import stores
 from ratelimit_app.algorithms import ALGORITHMS
 from ratelimit_app.conf import SettingError, conf
 from ratelimit_app.declared import unsaved_policy
@@ -13,6 +16,8 @@ from ratelimit_app.decorators import rate_limit
 from ratelimit_app.models import Policy
 from ratelimit_app.policies import Snapshot, compiled
 from ratelimit_app.sources import DEFAULTS
+from ratelimit_app.stores.memory import MemoryStore
+from ratelimit_app.testing import override_policies
 
 LOG = (
     "lease 10 makes no sense for sliding_window_log, which is chosen to be exact: use 1, or choose "
@@ -91,8 +96,13 @@ def test_an_error_that_cannot_be(settings, percent):
 def test_in_code():
     @rate_limit("1000/m", lease=10, ask_always=True)
     def view(request):
-        """Never called."""
+        return HttpResponse()
 
+    request = RequestFactory().get("/")
+    with stores.pinned(MemoryStore()), override_policies({}):
+        view(request)
+    (entry,) = request.rate_limit.entries
+    assert (entry.policy.quota.lease, entry.policy.quota.ask_always) == (10, True)
     with pytest.raises(ValueError, match="is a policy of the table"):
         rate_limit("login", lease=10)
     with pytest.raises(ValueError, match="makes no sense for sliding_window_log"):

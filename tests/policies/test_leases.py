@@ -101,7 +101,7 @@ def test_in_code():
     request = RequestFactory().get("/")
     with stores.pinned(MemoryStore()), override_policies({}):
         view(request)
-    (entry,) = request.rate_limit.entries
+    (entry,) = request.rate_limit.entries  # type: ignore[attr-defined]
     assert (entry.policy.quota.lease, entry.policy.quota.ask_always) == (10, True)
     with pytest.raises(ValueError, match="is a policy of the table"):
         rate_limit("login", lease=10)

@@ -106,7 +106,7 @@ def test_no_connection_is_free(server: RedisServer, said):
     threads = [threading.Thread(target=take, kwargs={"key": "other"}) for _ in range(2)]
     for thread in threads:
         thread.start()
-    store: Any = stores.current()
+    store: Any = stores.innermost()
     while store.clients.wire._open < 2:
         pass
     decisions = [take(key="somebody") for _ in range(MANY)]

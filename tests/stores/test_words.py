@@ -17,7 +17,8 @@ def test_a_quota_is_its_numbers_and_knows_its_twin():
     assert quota != Quota("login", "gcra", TEN, "tag", shadow=True)
     assert repr(quota) == (
         "Quota(policy='login', algorithm='gcra', "
-        "limit=Limit(limit=10, period=60000, burst=10), tag='tag', shadow=False)"
+        "limit=Limit(limit=10, period=60000, burst=10), tag='tag', "
+        "shadow=False, ask_always=False, lease=1)"
     )
 
 

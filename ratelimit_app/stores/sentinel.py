@@ -30,7 +30,8 @@ class Sentinels:
             try:
                 found = yield from ask(sentinel, *command, until=half(until))
             except Exception:
-                continue
+                # Its breaker has heard of it; the next one may know.
+                found = None
             if isinstance(found, list) and len(found) == 2:
                 primary = self._clients.at(host_name(found[0]), int(found[1]))
                 if self._primary not in (None, primary):

@@ -1,11 +1,11 @@
 """Where policies are read from: the table in one query, or the settings while there is no table."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from django.apps import apps
-from django.db import connections, router
+from django.db import OperationalError, ProgrammingError, connections, router, transaction
 from django.db.models import Count, F, Sum
 
 from .conf import conf
@@ -46,9 +46,27 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 
+#: Columns of later migrations: a new process serves by the table of before until `migrate` was run.
+LATER = ("ask_always", "lease")
+
+
 def rows() -> list[dict[str, Any]]:
-    """The table, in one query."""
-    return list(_table().values(*FIELDS))
+    """The table, in one query; without the columns of `LATER` where it has none, in a second."""
+    try:
+        # In the transaction of a site a query that fails must not break it.
+        with transaction.atomic(using=alias()) if _inside() else nullcontext():
+            return list(_table().values(*FIELDS))
+    except (OperationalError, ProgrammingError) as error:
+        # "no such column", "Unknown column", "column … does not exist": as the database says it.
+        if not any(name in str(error) for name in LATER):
+            raise
+    fields = [name for name in FIELDS if name not in LATER]
+    later = {name: DEFAULTS[name] for name in LATER}
+    return [{**row, **later} for row in _table().values(*fields)]
+
+
+def _inside() -> bool:
+    return connections[alias()].in_atomic_block
 
 
 def fingerprint() -> str:

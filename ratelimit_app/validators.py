@@ -129,7 +129,7 @@ def field_problems(fields: Mapping[str, Any]) -> Iterator[str]:
     for name, choices in known.items():
         if name not in odd and fields[name] not in choices:
             yield f"{name} {fields[name]!r} is not known: use one of {', '.join(choices)}."
-    if fields["ask_always"] not in (True, False):
+    if not isinstance(fields["ask_always"], bool):
         yield f"ask_always {fields['ask_always']!r} must be True or False."
     methods = fields["methods"]
     listed = isinstance(methods, (list, tuple, set, frozenset))

@@ -129,6 +129,8 @@ def check_policies(**kwargs: object) -> list[CheckMessage]:
             problems = _sentences(error)
         except ValueError as error:
             problems = [str(error)]
+        except ArithmeticError:
+            problems = ["a signalling NaN is no value of any field: use a number."]
         if slug in seen:
             problems.append("another policy before it has this slug: choose another.")
         seen.add(slug)

@@ -59,7 +59,9 @@ class Counted:
     def __init__(self, store: MemoryStore) -> None:
         self.store, self.asked = store, 0
 
-    def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    def take(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         self.asked += 1
         return self.store.take(takes, spend=spend)
 

@@ -16,7 +16,7 @@ class Down(MemoryStore):
 
     processes = 4
 
-    def take(self, takes, *, spend=True):
+    def take(self, takes, *, spend=True, until=None):
         raise Unavailable("no answer", "slow")
 
 

@@ -72,16 +72,21 @@ class Store(Protocol):
         """How many processes share it, as far as `beat` knows."""
         ...
 
-    def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    def take(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         """Decide all `takes`, one decision each, in their order.
 
         Spends only if every take that is not shadow is allowed; a decision that is allowed beside
         one that is not shows the bucket untouched. `spend=False` answers the same and writes
-        nothing. The same bucket twice in one call is an error of the caller.
+        nothing. The same bucket twice in one call is an error of the caller. `until` is the moment
+        of the monotonic clock at which it must have ended, where that is not the store's to say.
         """
         ...
 
-    async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    async def atake(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         """`take`, without blocking the event loop."""
         ...
 

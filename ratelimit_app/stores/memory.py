@@ -47,7 +47,9 @@ class MemoryStore:
     def __len__(self) -> int:
         return sum(shard.size for shard in self._shards)
 
-    def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    def take(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         """See `Store.take`."""
         if len(takes) != 1:
             with self._locked(takes):
@@ -79,7 +81,9 @@ class MemoryStore:
                     table.quota, table.states[identity] = quota, new
         return [decision(quota, allowed, remaining, retry, reset, self.name)]
 
-    async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    async def atake(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         """See `Store.atake`. It needs no trip, so it is answered here and now."""
         return self.take(takes, spend=spend)
 

@@ -52,25 +52,29 @@ class NearStore(Before):
         self._old: dict[tuple[str, bytes], Denial] = {}
         self._turned = now()
 
-    def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    def take(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         """See `Store.take`. Beside a bucket that refuses without a trip `remaining` is None."""
         if not spend:
-            return self.store.take(takes, spend=False)
+            return self.store.take(takes, spend=False, until=until)
         if (known := self._known(takes)) is not None:
             return known
         sent = self._now()
-        decisions = self.store.take(takes)
+        decisions = self.store.take(takes, until=until)
         self._learn(takes, decisions, sent)
         return decisions
 
-    async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    async def atake(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         """See `Store.atake`. What needs no trip is answered here and now."""
         if not spend:
-            return await self.store.atake(takes, spend=False)
+            return await self.store.atake(takes, spend=False, until=until)
         if (known := self._known(takes)) is not None:
             return known
         sent = self._now()
-        decisions = await self.store.atake(takes)
+        decisions = await self.store.atake(takes, until=until)
         self._learn(takes, decisions, sent)
         return decisions
 

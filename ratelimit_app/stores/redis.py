@@ -44,9 +44,11 @@ class RedisStore:
         self.processes = 1
         self._beats: deque[int] = deque(maxlen=3)
 
-    def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    def take(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         """See `Store.take`."""
-        until = self._until()
+        until = until or self._until()
         if type(self.topology) is One:
             # The hot path: what `Spread` does for a single slot, without its steps.
             self._may_ask()
@@ -67,9 +69,11 @@ class RedisStore:
                 return self._answered(takes, reply)
         return self._trips(lambda where: Spread(self, where, takes, until).take(spend))
 
-    async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    async def atake(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         """See `Store.atake`; as `take`, line by line."""
-        until = self._until()
+        until = until or self._until()
         if type(self.topology) is One:
             self._may_ask()
             arguments = self.arguments(takes, asked(takes, spend))
@@ -89,20 +93,14 @@ class RedisStore:
         return await self._atrips(lambda where: Spread(self, where, takes, until).take(spend))
 
     def give(
-        self,
-        takes: Sequence[Take],
-        since: int | None = None,
-        decisions: Sequence[Decision] = (),
+        self, takes: Sequence[Take], since: int | None = None, decisions: Sequence[Decision] = ()
     ) -> None:
         """See `Store.give`."""
         until = self._until()
         self._trips(lambda where: Spread(self, where, takes, until).give(since, decisions))
 
     async def agive(
-        self,
-        takes: Sequence[Take],
-        since: int | None = None,
-        decisions: Sequence[Decision] = (),
+        self, takes: Sequence[Take], since: int | None = None, decisions: Sequence[Decision] = ()
     ) -> None:
         """See `Store.agive`."""
         until = self._until()

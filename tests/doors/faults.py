@@ -14,10 +14,14 @@ from ratelimit_app.stores.memory import MemoryStore
 class _Down(MemoryStore):
     name = "down"
 
-    def take(self, takes: Sequence[Take], *, spend: bool = True) -> NoReturn:
+    def take(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> NoReturn:
         raise Unavailable("it is down")
 
-    async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> NoReturn:
+    async def atake(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> NoReturn:
         raise Unavailable("it is down")
 
 

@@ -21,14 +21,18 @@ class Audited(Before):
         self._now, self._seen, self._passed = now, now(), 0
         self.near = NearStore(store, now=self._nanoseconds)
 
-    def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    def take(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         """See `Store.take`."""
-        said = self.near.take(takes, spend=spend)
+        said = self.near.take(takes, spend=spend, until=until)
         return self._audit(said, self.store.take(takes)) if _is_near(said) else said
 
-    async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    async def atake(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         """See `Store.atake`."""
-        said = await self.near.atake(takes, spend=spend)
+        said = await self.near.atake(takes, spend=spend, until=until)
         return self._audit(said, await self.store.atake(takes)) if _is_near(said) else said
 
     def reset(self, takes: Sequence[Take]) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -304,7 +305,7 @@ def test_what_is_held_is_bounded(clocked: ClockedRedisStore):
     assert process.take(asked, who="client 99").source == "lease"
 
 
-async def until(happened: Callable[[], bool]) -> None:
+async def happens(happened: Callable[[], bool]) -> None:
     """Lets the other tasks go on; nothing on the loop could set an event of asyncio's here."""
     for _ in range(1_000_000):
         if happened():
@@ -323,23 +324,30 @@ class Gate:
         self.open, self.came = threading.Event(), threading.Event()
         self.fault: Unavailable | None = None
         self.asked: list[int] = []
+        self.ends: list[float | None] = []
 
     def let_through(self) -> None:
         self.came.wait(20)
         self.open.set()
 
-    def take(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    def take(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         self.asked.append(takes[0].cost)
+        self.ends.append(until)
         self.came.set()
         assert self.open.wait(20)
         if self.fault:
             raise self.fault
         return self.inner.take(takes, spend=spend)
 
-    async def atake(self, takes: Sequence[Take], *, spend: bool = True) -> list[Decision]:
+    async def atake(
+        self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         self.asked.append(takes[0].cost)
+        self.ends.append(until)
         self.came.set()
-        await until(self.open.is_set)
+        await happens(self.open.is_set)
         if self.fault:
             raise self.fault
         return self.inner.take(takes, spend=spend)
@@ -408,13 +416,28 @@ def test_nobody_waits_beyond_the_deadline(gate: Gate):
     assert store.take(FIFTY)[0].source == "lease"
 
 
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_a_wait_and_two_trips_end_by_one_deadline(gate: Gate, way: str):
+    """The first trip asks for a lease that does not fit, and the second for what is needed."""
+    store = LeaseStore(gate, 20.0, lambda: 0)  # type: ignore[arg-type]
+    gate.inner.take([FIFTY[0]._replace(cost=980)])
+    gate.open.set()
+    earliest = time.monotonic() + 20
+    (decision,) = store.take(FIFTY) if way == "sync" else asyncio.run(store.atake(FIFTY))
+    assert (decision.allowed, gate.asked) == (True, [50, 1])
+    first, second = gate.ends
+    assert first is not None
+    assert earliest <= first <= time.monotonic() + 20
+    assert second == first
+
+
 def test_tasks_wait_without_blocking_the_loop(gate: Gate):
     """Fifty tasks, one trip; the loop goes on, and a task that is cancelled harms none."""
     store = LeaseStore(gate, 20.0, lambda: 0)  # type: ignore[arg-type]
 
     async def work() -> list[str]:
         tasks = [asyncio.create_task(store.atake(FIFTY)) for _ in range(51)]
-        await until(gate.came.is_set)
+        await happens(gate.came.is_set)
         await asyncio.sleep(0)
         tasks.pop().cancel()
         await asyncio.sleep(0)
@@ -431,7 +454,7 @@ def test_a_trip_that_is_cancelled_leaves_it_to_another(gate: Gate):
     async def work() -> list[Decision]:
         first = asyncio.create_task(store.atake(FIFTY))
         second = asyncio.create_task(store.atake(FIFTY))
-        await until(gate.came.is_set)
+        await happens(gate.came.is_set)
         first.cancel()
         gate.open.set()
         return await second
@@ -445,7 +468,7 @@ def test_a_sync_call_on_the_loop_does_not_wait_for_a_task_of_the_loop(gate: Gate
 
     async def work() -> Decision:
         task = asyncio.create_task(store.atake(FIFTY))
-        await until(gate.came.is_set)
+        await happens(gate.came.is_set)
         gate.open.set()
         (decision,) = store.take(FIFTY)
         await task

@@ -111,7 +111,9 @@ class Slow:
         self.inner = subject.store
         self.name, self.processes = self.inner.name, 1
 
-    def take(self, takes: list[Take], *, spend: bool = True) -> list[Decision]:
+    def take(
+        self, takes: list[Take], *, spend: bool = True, until: float | None = None
+    ) -> list[Decision]:
         self.subject.now += self.there
         decisions = self.inner.take(takes, spend=spend)
         self.subject.now += self.back

@@ -178,7 +178,8 @@ def _proxies(value: object) -> Proxies:
     if not isinstance(value, (list, tuple)):
         raise TypeError("it must be a list of networks such as '10.0.0.0/8', and 'unix'")
     try:
-        networks = tuple(ipaddress.ip_network(each) for each in value if each != "unix")
+        # As text: a number or bytes would be an address too, of nobody's choosing.
+        networks = tuple(ipaddress.ip_network(str(each)) for each in value if each != "unix")
     except ValueError as error:
         raise ValueError(
             f"{error}; give a network such as '10.0.0.0/8', or 'unix' for a Unix socket"

@@ -102,7 +102,7 @@ class Holding:
         elif quota.algorithm == "fixed_window":
             # All comes back at once, when the window closes.
             self._ends, self._slope = self._fresh, 0
-        else:
+        elif charged:
             # A period later the sliding window has left them behind.
             self._ends, self._slope = sent + period * _MS, 0
         waits = -(self.units * self._span // -self._slope) if self._slope else 0

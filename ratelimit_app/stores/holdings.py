@@ -178,9 +178,13 @@ def is_leased(take: Take) -> bool:
     """Whether its units may be held.
 
     A cost that can never fit is the store's to refuse. The whole capacity is there only once all
-    that is held has lapsed: what is held is of no use to it, and its wait is the store's.
+    that is held has lapsed: what is held is of no use to it, and its wait is the store's. Nor are
+    some held units to a higher cost in a sliding counter: they may lapse in the wait for the rest.
     """
-    return take.quota.lease > 1 and take.cost < take.quota.limit.burst
+    quota, _, cost = take
+    if quota.lease < 2 or cost >= quota.limit.burst:
+        return False
+    return cost < 2 or quota.algorithm != "sliding_window_counter"
 
 
 def with_units(said: Decision, units: int) -> Decision:

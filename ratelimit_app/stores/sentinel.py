@@ -28,12 +28,12 @@ class Sentinels:
         command = ("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._clients.service)
         for sentinel in in_turn(self._clients.sentinels):
             try:
-                found = yield from ask(sentinel, *command, until=half(until))
+                host, port = yield from ask(sentinel, *command, until=half(until))
+                primary = self._clients.at(host_name(host), int(port))
             except Exception:
-                # Its breaker has heard of it; the next one may know.
-                found = None
-            if isinstance(found, list) and len(found) == 2:
-                primary = self._clients.at(host_name(found[0]), int(found[1]))
+                # It is not there, or does not know, or is no Sentinel; the next one may be.
+                primary = None
+            if primary is not None:
                 if self._primary not in (None, primary):
                     # What was opened to the old one leads to a replica, or to nothing.
                     self._primary.wire.hang_up()

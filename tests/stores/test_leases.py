@@ -90,9 +90,22 @@ def test_costs_of_all_sizes(process: Process, algorithm: str):
     """No unit is lost or made, whatever a request costs beside the lease."""
     hundred, costs = leased(algorithm, 100, 60, 10), [3, 9, 1, 25, 0, 10, 11, 40, 101, 2]
     admitted = [cost for cost in costs if process.take(hundred, cost).allowed]
-    assert admitted == [3, 9, 1, 25, 0, 10, 11, 40]
-    assert process.look(hundred).remaining == 1
+    # A sliding counter adds nothing that is held to a higher cost: 9 units wait for costs of 1.
+    last = 2 if algorithm == "sliding_window_counter" else 40
+    assert admitted == [3, 9, 1, 25, 0, 10, 11, last]
+    assert process.look(hundred).remaining == 100 - sum(admitted)
     assert process.take(hundred, 101).retry_after is None
+
+
+def test_a_higher_cost_is_told_a_true_wait_by_a_sliding_counter(process: Process):
+    """What is held lapses after a period, and the wait for the rest may be longer."""
+    ten = leased("sliding_window_counter", 10, 60, 5)
+    for _ in range(7):
+        process.take(ten)
+    wait = process.take(ten, 6).retry_after
+    assert wait is not None
+    process.wait(wait)
+    assert process.take(ten, 6).allowed
 
 
 @every_leasable

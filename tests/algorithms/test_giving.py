@@ -182,3 +182,10 @@ def test_given_back_twice_and_at_any_time_it_is_no_more_than_fresh(
             _, remaining, _, left = bucket.look(now)
             assert 0 <= remaining <= limit.burst
             assert left <= ALGORITHMS[algorithm].take(None, limit, limit.burst, now)[-1] * 2
+
+
+def test_gcra_cuts_a_fraction_from_before_an_edit_to_the_new_limit():
+    """7/10 of a millisecond are no more than 2/3."""
+    instant = 1000 << 53 | 7
+    gift = ALGORITHMS["gcra"].give(instant, Limit(3, 10, 3), 1, 995, 995, 0)
+    assert gift == (997 << 53 | 1, 3)

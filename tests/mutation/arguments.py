@@ -46,4 +46,41 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "ratelimit_app/stores/redis.lua: `if allowed and refused and cost > 0 then` → `if allowed and refused and cost >= 0 then`",
         "ratelimit_app/stores/redis.lua: `if allowed and refused and cost > 0 then` → `if allowed and refused and cost > -1 then`",
     ),
+    "The pieces do not overlap, so any may be written first.": (
+        "ratelimit_app/algorithms/sliding_window_log.py: give: `((0, _header(newest, ring.capacity, ring.head, count, ring.base)), (ring.slot(cut), entries[:room]), (_HEADER, entries[room:]))` → `((ring.slot(cut), entries[:room]), (0, _header(newest, ring.capacity, ring.head, count, ring.base)), (_HEADER, entries[room:]))`",
+        "ratelimit_app/algorithms/sliding_window_log.py: give: `((0, _header(newest, ring.capacity, ring.head, count, ring.base)), (ring.slot(cut), entries[:room]), (_HEADER, entries[room:]))` → `((0, _header(newest, ring.capacity, ring.head, count, ring.base)), (_HEADER, entries[room:]), (ring.slot(cut), entries[:room]))`",
+    ),
+    "Nothing is given back: the state is written as it is.": (
+        "ratelimit_app/algorithms/sliding_window_log.lua: `if back == 0 then return end` → `if back == 0 then end`",
+        "ratelimit_app/algorithms/sliding_window_log.lua: `if back == 0 then return end` → `if back == -1 then return end`",
+        "ratelimit_app/algorithms/token_bucket.py: give: `back <= 0` → `back <= -1`",
+        "ratelimit_app/algorithms/token_bucket.py: give: `back <= 0` → `back < 0`",
+        "ratelimit_app/algorithms/token_bucket.lua: `if back <= 0 then return end` → `if back < 0 then return end`",
+        "ratelimit_app/algorithms/token_bucket.lua: `if back <= 0 then return end` → `if back <= -1 then return end`",
+        "ratelimit_app/algorithms/gcra.py: give: `back <= 0` → `back < 0`",
+        "ratelimit_app/algorithms/gcra.py: give: `back <= 0` → `back <= -1`",
+        "ratelimit_app/algorithms/gcra.py: give: `back <= 0` → `back <= -1`",
+        "ratelimit_app/algorithms/gcra.py: give: `back <= 0` → `back < 0`",
+    ),
+    "The bound is met by what is like a fresh bucket, which goes.": (
+        "ratelimit_app/algorithms/fixed_window.lua: `count = math.max(0, count - cost)` → `count = math.max(-1, count - cost)`",
+        "ratelimit_app/algorithms/sliding_window_counter.py: give: `current if begun >= opened - period else 0` → `current if begun >= opened - period else -1`",
+        "ratelimit_app/algorithms/token_bucket.py: give: `max(0, min(_rescaled(missing, scale, period), full) - back)` → `max(-1, min(_rescaled(missing, scale, period), full) - back)`",
+        "ratelimit_app/algorithms/token_bucket.lua: `missing = math.max(0, missing - back)` → `missing = math.max(-1, missing - back)`",
+        "ratelimit_app/algorithms/leaky_bucket.py: give: `max(0, min(_rescaled(level, scale, period), brim) - back)` → `max(-1, min(_rescaled(level, scale, period), brim) - back)`",
+        "ratelimit_app/algorithms/leaky_bucket.lua: `level = math.max(0, level - back)` → `level = math.max(-1, level - back)`",
+    ),
+    "Without a state nothing is spent, whenever that was written.": (
+        "ratelimit_app/algorithms/token_bucket.lua: `local missing, last, ahead = 0, now, false` → `local missing, last, ahead = now, 0, false`",
+        "ratelimit_app/algorithms/token_bucket.lua: `local missing, last, ahead = 0, now, false` → `local missing, last, ahead = -1, now, false`",
+        "ratelimit_app/algorithms/leaky_bucket.lua: `local level, last, ahead = 0, now, false` → `local level, last, ahead = -1, now, false`",
+        "ratelimit_app/algorithms/leaky_bucket.lua: `local level, last, ahead = 0, now, false` → `local level, last, ahead = now, 0, false`",
+    ),
+    "An entry that stays whole may be written as it is.": (
+        "ratelimit_app/algorithms/sliding_window_log.py: give: `units(index) > left` → `units(index) >= left`",
+        "ratelimit_app/algorithms/sliding_window_log.lua: `local cut = first(dead, last, function(index) return units(index) > left end)` → `local cut = first(dead, last, function(index) return units(index) >= left end)`",
+    ),
+    "Lua counts from 1, and takes 0 for it.": (
+        "ratelimit_app/algorithms/sliding_window_log.lua: `slot(cut), string.sub(bytes, 1, room), HEADER, string.sub(bytes, room + 1),` → `slot(cut), string.sub(bytes, 0, room), HEADER, string.sub(bytes, room + 1),`",
+    ),
 }

@@ -51,6 +51,8 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "ratelimit_app/algorithms/sliding_window_log.py: give: `((0, _header(newest, ring.capacity, ring.head, count, ring.base)), (ring.slot(cut), entries[:room]), (_HEADER, entries[room:]))` → `((0, _header(newest, ring.capacity, ring.head, count, ring.base)), (_HEADER, entries[room:]), (ring.slot(cut), entries[:room]))`",
     ),
     "Nothing is given back: the state is written as it is.": (
+        "ratelimit_app/algorithms/gcra.lua: `if back <= 0 then return end` → `if back < 0 then return end`",
+        "ratelimit_app/algorithms/gcra.lua: `if back <= 0 then return end` → `if back <= -1 then return end`",
         "ratelimit_app/algorithms/sliding_window_log.lua: `if back == 0 then return end` → `if back == 0 then end`",
         "ratelimit_app/algorithms/sliding_window_log.lua: `if back == 0 then return end` → `if back == -1 then return end`",
         "ratelimit_app/algorithms/token_bucket.py: give: `back <= 0` → `back <= -1`",

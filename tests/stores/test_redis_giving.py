@@ -5,13 +5,16 @@ import math
 
 import pytest
 import redis
+from django.core.cache.backends.redis import RedisCache
 
-from ratelimit_app.algorithms import ALGORITHMS
+from ratelimit_app.algorithms import ALGORITHMS, BUCKETS
 from ratelimit_app.conformance.subject import MIDNIGHT, Subject, every_algorithm, quota
 from ratelimit_app.stores import Unavailable
 from ratelimit_app.stores.redis import RedisStore
 from ratelimit_app.stores.script import asked
-from tests.stores.stores import ClockedRedisStore, always
+from ratelimit_app.stores.traced import TraceRedisStore
+from tests.servers import RedisServer
+from tests.stores.stores import PATIENT, ClockedRedisStore, always
 from tests.stores.test_redis_budget import LOG, full_log, reads
 from tests.stores.test_redis_writes import FOREIGN, changes
 
@@ -54,6 +57,30 @@ def test_what_stays_expires_when_it_is_like_new(
     reset = subject.look(ten).reset_after * 1000
     # Whatever passed in between is gone from it; a minute is more than a test takes.
     assert 0 <= left - reset < 60_000
+
+
+class SlowRedisStore(TraceRedisStore):
+    """A millisecond of expiry lasts for 100 s, so that it can be told from its parts."""
+
+    seam = """
+    local function clock() return tonumber(ARGV[#ARGV]) end
+    local function lifetime(ms) return ms * 100000 end
+    """
+
+
+@pytest.mark.parametrize("algorithm", sorted(BUCKETS))
+def test_a_part_of_a_millisecond_is_not_cut_from_the_expiry(
+    redis_server: RedisServer, raw: redis.Redis, algorithm: str
+):
+    """Two units of seven a second: 285.7 ms, and so 286."""
+    store = SlowRedisStore(RedisCache(redis_server.url, {}), PATIENT, MIDNIGHT)
+    subject, seven = Subject(always(store)), quota(algorithm, 7, 1)
+    asked_for = subject.asked(seven)
+    store.take([asked_for._replace(cost=3)])
+    store.give([asked_for])
+    left = raw.pttl(store.bucket(asked_for))
+    store.close()
+    assert 28_580_000 < left <= 28_600_000
 
 
 def test_one_call_is_one_trip(redis_store: RedisStore, raw: redis.Redis):

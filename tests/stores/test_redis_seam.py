@@ -7,8 +7,9 @@ import pytest
 import redis
 from django.core.cache.backends.redis import RedisCache
 
-from ratelimit_app.conformance.subject import MIDNIGHT, Subject, quota
-from ratelimit_app.stores.script import REAL_TIME
+from ratelimit_app.conformance.subject import MIDNIGHT, Subject, every_algorithm, quota
+from ratelimit_app.stores.redis import RedisStore
+from ratelimit_app.stores.script import BESIDE, LOOK, REAL_TIME, asked
 from ratelimit_app.stores.traced import TraceRedisStore
 from tests.servers import RedisServer
 from tests.stores.stores import PATIENT
@@ -74,3 +75,19 @@ def test_a_closed_store_leaves_no_connection(traced: TraceRedisStore, raw: redis
     # The server hears of it a moment later.
     while connections() - before:
         assert time.monotonic() < patience
+
+
+@every_algorithm
+def test_beside_a_refusal_elsewhere_a_bucket_is_shown_as_it_stays(
+    redis_store: RedisStore, algorithm: str
+):
+    """Another node of a cluster refuses: what would be allowed here is left, and spends nothing."""
+    subject, ten = Subject(lambda _: redis_store), quota(algorithm, 10, 360_000)
+    take = subject.asked(ten)
+    shown = []
+    for word in (LOOK, BESIDE, BESIDE):
+        arguments = redis_store.arguments([take], [word, *asked([take], spend=False)[1:]])
+        reply = redis_store.clients.wire.call("EVAL", redis_store.taking.text, *arguments)
+        (decision,) = redis_store.decisions([take], reply)
+        shown.append((decision.allowed, decision.remaining))
+    assert shown == [(True, 9), (True, 10), (True, 10)]

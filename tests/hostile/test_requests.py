@@ -114,10 +114,11 @@ long = st.text(latin, min_size=1, max_size=4).map(lambda text: text * (65_536 //
 value = plain | long
 #: Servers take request lines of 4 to 64 kB; Django's own reading of broken UTF-8 is slow.
 long_path = long.map(lambda text: text[:4_000])
+#: Without Content-Type: Django 6.1 refuses a bad one itself, before any middleware is asked.
 header = st.sampled_from(
     [
         *("X-Key", "X-Tenant", "X-Forwarded-For", "Cookie", "Accept", "Accept-Language", "Host"),
-        *("Content-Type", "Authorization", "Range", "If-None-Match", "X-CSRFToken", "Forwarded"),
+        *("Authorization", "Range", "If-None-Match", "X-CSRFToken", "Forwarded"),
     ]
 )
 cookie = st.sampled_from(["sessionid={}", "csrftoken={}", "{}", "sessionid={}; sessionid=a"])

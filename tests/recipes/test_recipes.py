@@ -7,8 +7,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from django.contrib.auth.forms import PasswordResetForm
 from django.contrib.auth.models import User
-from django.core import mail
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import path
@@ -194,7 +194,12 @@ def test_codes_are_counted_by_who_waits_for_them(
 
 
 @pytest.mark.django_db
-def test_a_mailbox_is_not_flooded_and_nothing_is_told(settings: Any) -> None:
+def test_a_mailbox_is_not_flooded_and_nothing_is_told(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    # Releases of Django differ in how a test collects mails.
+    monkeypatch.setattr(PasswordResetForm, "send_mail", lambda *mail, **_: sent.append(mail))
     settings.TEMPLATES[0]["OPTIONS"]["loaders"][0][1].update(
         {
             "registration/password_reset_subject.txt": "Reset",
@@ -211,7 +216,7 @@ def test_a_mailbox_is_not_flooded_and_nothing_is_told(settings: Any) -> None:
     }
     shown = {(each.status_code, each["Location"]) for some in answers.values() for each in some}
     assert shown == {(302, "/done/")}
-    assert len(mail.outbox) == 3
+    assert len(sent) == 3
     at_one = [Client().post("/reset/", {"email": f"a{at}@example.com"}) for at in range(12)]
     assert [each.status_code for each in at_one] == [302] * 10 + [429] * 2
 

@@ -58,7 +58,9 @@ def rows() -> list[dict[str, Any]]:
             return list(_table().values(*FIELDS))
     except (OperationalError, ProgrammingError) as error:
         # "no such column", "Unknown column", "column … does not exist": as the database says it.
-        if not any(name in str(error) for name in LATER):
+        # Where there is no table at all it may quote the query, names and all.
+        told = str(error)
+        if "column" not in told or not any(name in told for name in LATER):
             raise
     fields = [name for name in FIELDS if name not in LATER]
     later = {name: DEFAULTS[name] for name in LATER}

@@ -87,38 +87,35 @@ def rate_limit(
         raise TypeError("Write what is charged: @rate_limit('login'), or @rate_limit('5/m').")
     if policy is not None and (limit, period) != (None, None):
         raise ValueError(f"{policy!r} says how much already: leave out limit and period.")
-    if policy is not None and "/" not in policy:
-        more = (burst, key, key_name, algorithm, tuple(methods), on_error, ask_always, lease, name)
-        if more != (None, "ip", "", "gcra", (), "open", False, None, ""):
-            raise ValueError(f"{policy!r} is a policy of the table; edit the rest of it there.")
-        door: _ByRow | _InCode = _ByRow(policy, None if cost is None else checked_cost(cost))
-        charging.name(policy, door.cost)
-    else:
+    fields: dict[str, Any] = {
+        "burst": burst,
+        "key": key,
+        "key_name": key_name,
+        "algorithm": algorithm,
+        "methods": methods or (),
+        "on_error": on_error,
+        "ask_always": ask_always,
+        "lease": lease,
+    }
+    if policy is None or "/" in policy:
         if policy is not None:
             limit, period = parse_rate(policy)
-        if limit is None or period is None:
-            raise ValueError(
-                "Give a slug, a rate such as '5/m', or limit=… and period=… (seconds)."
-            )
-        fields = {
-            **DEFAULTS,
-            "slug": name,
-            "algorithm": algorithm,
-            "limit": limit,
-            "period": period,
-            "burst": burst,
-            "key": key,
-            "key_name": key_name,
-            "methods": methods,
-            "on_error": on_error,
-            "ask_always": ask_always,
-            "lease": lease,
-            # A cost of 0 only looks; any other must fit.
-            "cost": max(1, checked_cost(1 if cost is None else cost)),
-        }
-        _validate(fields)
-        door = _InCode(fields, checked_cost(1 if cost is None else cost), {})
+        fields |= {"slug": name, "limit": limit, "period": period}
+        return partial(_decorate, _in_code(fields, 1 if cost is None else checked_cost(cost)))
+    if name or any(value != DEFAULTS[field] for field, value in fields.items()):
+        raise ValueError(f"{policy!r} is a policy of the table; edit the rest of it there.")
+    door = _ByRow(policy, None if cost is None else checked_cost(cost))
+    charging.name(policy, door.cost)
     return partial(_decorate, door)
+
+
+def _in_code(fields: dict[str, Any], cost: int) -> _InCode:
+    if fields["limit"] is None or fields["period"] is None:
+        raise ValueError("Give a slug, a rate such as '5/m', or limit=… and period=… (seconds).")
+    # A cost of 0 only looks; any other must fit.
+    fields = {**DEFAULTS, **fields, "cost": max(1, cost)}
+    _validate(fields)
+    return _InCode(fields, cost, {})
 
 
 def _validate(fields: dict[str, Any]) -> None:

@@ -54,12 +54,13 @@ class LeaseStore(Before):
             return list(map(with_units, self.store.take(asks, spend=False, until=until), units))
         until, patience = self._ends(until)
         while not isinstance(call := self._holdings.call(takes, threading.get_ident()), Call):
+            # Each who waits raises its own: one error for all would gather their tracebacks.
             try:
                 fault = call.result(max(0, patience - time.monotonic()))
             except concurrent.futures.TimeoutError:
                 fault = _slow()
             if fault:
-                raise fault
+                raise Unavailable(str(fault), fault.kind)
         said, sent = [], 0
         try:
             if asks := call.asks():
@@ -89,7 +90,7 @@ class LeaseStore(Before):
         while not isinstance(call := self._holdings.call(takes), Call):
             await asyncio.wait([asyncio.wrap_future(call)], timeout=patience - time.monotonic())
             if fault := call.result() if call.done() else _slow():
-                raise fault
+                raise Unavailable(str(fault), fault.kind)
         said, sent = [], 0
         try:
             if asks := call.asks():

@@ -28,7 +28,7 @@ test: $(STAMP)  ## run the tests (ARGS="-k gcra -n0" goes to pytest)
 test-postgresql: $(STAMP)  ## the same on PostgreSQL, by a server of its own (needs its programs)
 	$(BIN)/python -m tests.postgresql $(MAKE) --no-print-directory test
 
-chaos: $(STAMP)  ## break real servers: kill, stop, delay, partition, failover (about 20 minutes)
+chaos: $(STAMP)  ## break real servers: kill, stop, delay, partition, failover (about 6 minutes)
 	$(BIN)/python -m pytest -m chaos $(ARGS)
 
 soak: $(STAMP)  ## a site under load, a fault a minute, for MINUTES=20 (SEED=… repeats one)

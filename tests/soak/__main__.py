@@ -30,6 +30,9 @@ from .report import report
 
 #: Requests a second.
 RATE = 500
+#: Of each of gunicorn's processes: a Redis that takes just less than TIMEOUT holds a thread for so
+#: long, and all together must be able to answer what comes meanwhile.
+THREADS = "32"
 _POLICIES = f"""
 for fields in {[rule.fields for rule in RULES.values()]}:
     Policy.objects.create(**fields)
@@ -51,7 +54,7 @@ def main(minutes: float, seed: int, every: float) -> int:
         site = running.enter_context(_site(folder, proxy.url))
         editor = site.editor()
         editor.run(_POLICIES)
-        servers = [site.gunicorn(2, "--threads", "8"), site.uvicorn()]
+        servers = [site.gunicorn(2, "--threads", THREADS), site.uvicorn()]
         trouble = Trouble(server, proxy, clock, editor, judge, chance)
         pids = _ready(servers)
         health = Health(pids, server, judge)

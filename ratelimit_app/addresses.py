@@ -25,6 +25,13 @@ def client_address(request: HttpRequest) -> str:
     return client
 
 
+def client_block(request: HttpRequest) -> str:
+    """The `block` of the client's address."""
+    if not conf().trusted_proxies:
+        return block(peer_of(request))
+    return block(client_address(request))
+
+
 def peer_of(request: HttpRequest) -> str:
     """Who connected, as the server says; '' on a Unix socket."""
     return str(request.META.get("REMOTE_ADDR") or "")

@@ -14,7 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
-from .addresses import block, client_address, parse
+from .addresses import block, client_block, parse
 from .conf import conf
 from .digests import Identity
 
@@ -42,14 +42,14 @@ class Key(NamedTuple):
 
 def by_ip(request: HttpRequest, _name: str) -> Identity:
     """The client's address; all clients without one (a Unix socket) share a bucket."""
-    address = client_address(request)
-    if not address:
+    counted = client_block(request)
+    if not counted:
         _warn_once(
             "The server gives no address of a client (does it listen on a Unix socket?), so all "
             "such clients share one bucket: name 'unix' in TRUSTED_PROXIES if the proxy sets "
             "X-Forwarded-For, or count by another key."
         )
-    return ("ip", block(address))
+    return ("ip", counted)
 
 
 def by_user(request: HttpRequest, _name: str) -> Identity | None:

@@ -170,7 +170,7 @@ async def _adecide(policy: CompiledPolicy, key: object, cost: int, *, spend: boo
 
 
 def _take(policy: CompiledPolicy, key: object, cost: int) -> Take:
-    given = as_text(getattr(key, "pk", key))
+    given = key if key.__class__ is str else as_text(getattr(key, "pk", key))
     if not given and policy.key.needs_value:
         raise ValueError(f"Policy {policy.slug!r} needs key=… to say who is counted.")
     who = digest_of(policy.key.given, given, policy.key_name)

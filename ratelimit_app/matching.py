@@ -1,6 +1,5 @@
 """An index of paths and view names: a look-up costs what matches, not what exists."""
 
-from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -46,31 +45,34 @@ class Index(Generic[T]):
                 node = node.named.setdefault(segment, _Node())
         node.ends.append(item)
 
-    def by_path(self, path: str) -> Iterator[T]:
-        """The items whose path pattern fits."""
-        nodes = [self._root]
+    def by_path(self, path: str) -> list[T]:
+        """The items whose path pattern fits; a list of the caller's own."""
         if path[:1] != "/":
             # Some servers hand on what is no path (`GET http://host/a/`); it reaches no view.
-            yield from self._root.rest
-            return
+            return [*self._root.rest]
+        found: list[T] = []
+        nodes = [self._root]
         for segment in path[1:].split("/"):
             after: list[_Node[T]] = []
             for node in nodes:
-                yield from node.rest
+                if node.rest:
+                    found += node.rest
                 if (named := node.named.get(segment)) is not None:
                     after.append(named)
                 if node.any is not None and segment:
                     after.append(node.any)
             if not after:
-                return
+                return found
             nodes = after
         for node in nodes:
-            yield from node.ends
+            found += node.ends
+        return found
 
-    def by_view(self, name: str) -> Iterator[T]:
+    def by_view(self, name: str) -> list[T]:
         """The items whose view name or namespace fits; `a:b:view` is in `a` and in `a:b`."""
-        yield from self._views.get(name, ())
+        found = [*self._views.get(name, ())]
         end = name.find(":")
         while end != -1:
-            yield from self._views.get(f"{name[:end]}:*", ())
+            found += self._views.get(f"{name[:end]}:*", ())
             end = name.find(":", end + 1)
+        return found

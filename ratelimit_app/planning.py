@@ -40,31 +40,34 @@ def plan_for(
     """
     before: Verdict | None = getattr(request, "rate_limit", None)
     charged = {entry.policy.quota.tag for entry in before.entries} if before else set()
-    plan = Plan([], [], [])
+    asked: list[CompiledPolicy] = []
+    takes: list[Take] = []
+    known: list[Entry] = []
     digests: dict[object, bytes | None] = {}
     for policy, cost in wanted:
-        quota = policy.quota
+        quota, key = policy.quota, policy.key
         if policy.mode == "off" or quota.tag in charged:
             continue
         charged.add(quota.tag)
-        who = (policy.key.of, policy.key_name)
+        who = (key.of, policy.key_name)
         try:
-            if fault := faults.get(policy.key.aload):
+            if faults and (fault := faults.get(key.aload)):
                 raise fault
-            if who not in digests:
-                identity = policy.key.of(request, policy.key_name)
-                digests[who] = None if identity is None else digest(identity)
+            if who in digests:
+                found = digests[who]
+            else:
+                identity = key.of(request, policy.key_name)
+                found = digests[who] = None if identity is None else digest(identity)
         except Exception as error:
             # Never a bucket shared by accident: the policy answers as if the store had failed.
             _failed.error("The key of policy %r failed.", error, policy.slug)
-            plan.known.append(Entry(policy, failed(policy)))
+            known.append(Entry(policy, failed(policy)))
             continue
-        found = digests[who]
         if found is None:
             continue
         if quota.limit.limit:
-            plan.asked.append(policy)
-            plan.takes.append(Take(quota, found, cost))
+            asked.append(policy)
+            takes.append(Take(quota, found, cost))
         else:
-            plan.known.append(Entry(policy, nothing(policy, cost)))
-    return plan
+            known.append(Entry(policy, nothing(policy, cost)))
+    return Plan(asked, takes, known)

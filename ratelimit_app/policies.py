@@ -34,20 +34,18 @@ class CompiledPolicy:
     methods: frozenset[str]
     cost: int
     on_error: str
+    #: The slug as a string of a structured field (RFC 9651, section 3.3.3).
+    name: str = field(init=False)
     #: Its item of the RateLimit-Policy header.
     item: str = field(init=False)
 
     def __post_init__(self) -> None:
         limit, period, burst = self.quota.limit
+        plain = "".join(c if " " <= c <= "~" and c not in '"\\' else "?" for c in self.slug)
+        object.__setattr__(self, "name", f'"{plain}"')
         # The time in which the whole capacity comes back, so that no client can beat it.
         window = -(burst * period // -(limit * 1000)) if limit else -(period // -1000)
         object.__setattr__(self, "item", f"{self.name};q={burst};w={window}")
-
-    @property
-    def name(self) -> str:
-        """The slug as a string of a structured field (RFC 9651, section 3.3.3)."""
-        plain = "".join(c if " " <= c <= "~" and c not in '"\\' else "?" for c in self.slug)
-        return f'"{plain}"'
 
     def covers(self, method: str) -> bool:
         """Whether it counts this method: GET covers HEAD, and none given covers all but OPTIONS."""
@@ -146,7 +144,7 @@ class Snapshot:
 
         `path` is the path inside the project (`path_info`); `view_name` is None where no view is.
         """
-        found = list(self._index.by_path(path))
+        found = self._index.by_path(path)
         if view_name is not None:
             found += self._index.by_view(view_name)
         found = [policy for policy in found if policy.covers(method)]

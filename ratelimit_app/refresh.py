@@ -50,8 +50,8 @@ class Keeper:
         """The snapshot; loads it if there is none, in the caller's thread."""
         if self._pinned is not None:
             return self._pinned
-        if self._fresh():
-            return self.snapshot  # type: ignore[return-value]
+        if (snapshot := self._fresh()) is not None:
+            return snapshot
         self._look_here()
         return self.snapshot or Snapshot(())
 
@@ -59,8 +59,8 @@ class Keeper:
         """`current`, without blocking the event loop."""
         if self._pinned is not None:
             return self._pinned
-        if self._fresh():
-            return self.snapshot  # type: ignore[return-value]
+        if (snapshot := self._fresh()) is not None:
+            return snapshot
         return await sync_to_async(self.current)()
 
     @contextmanager
@@ -145,15 +145,14 @@ class Keeper:
         self.failed = f"{type(error).__name__}: {' '.join(str(error).split())}"
         log.warning("The policies could not be read (%s); %s.", self.failed, kept)
 
-    def _fresh(self) -> bool:
+    def _fresh(self) -> Snapshot | None:
+        """The snapshot, unless it is this caller's to look for another."""
+        snapshot = self.snapshot
         if testrun.is_on():
-            return self.snapshot is not None and self._scope == testrun.transactions()
-        if self._thread is None:
-            self._start()
-        if self.snapshot is None:
-            return False
+            return snapshot if self._scope == testrun.transactions() else None
+        thread = self._thread or self._start()
         # Threads may never run at all (uWSGI without them): then requests look.
-        return self._thread is None or self._thread.runs or time.monotonic() < self._overdue
+        return snapshot if thread.runs or time.monotonic() < self._overdue else None
 
     def _look_here(self) -> None:
         if testrun.is_on():
@@ -166,11 +165,12 @@ class Keeper:
         with sources.borrowed():
             self.look()
 
-    def _start(self) -> None:
+    def _start(self) -> Watch:
         with self._lock:
             if self._thread is None:
                 self._thread = Watch(self)
                 self._thread.start()
+            return self._thread
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import SynchronousOnlyOperation
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, ResponseHeaders
-from django.template.loader import render_to_string
 
+from .bodies import body
 from .conf import conf
 from .sparingly import Sparingly
 from .verdict import Entry, Verdict
@@ -19,8 +19,6 @@ R = TypeVar("R")
 
 _failed = Sparingly(logging.getLogger("ratelimit_app"))
 
-_TYPES = "https://iana.org/assignments/http-problem-types#"
-_JSON = ("application/problem+json", "application/json")
 _OURS = frozenset(
     {
         "RateLimit-Policy",
@@ -32,7 +30,6 @@ _OURS = frozenset(
 )
 #: What a fault of our own means where `ON_ERROR` is closed.
 FAULT = Verdict(503, ())
-_TITLES = {429: "Too many requests", 503: "Temporarily not available"}
 
 
 def stamped(request: HttpRequest, response: R) -> R:
@@ -48,14 +45,18 @@ def stamped(request: HttpRequest, response: R) -> R:
 
 def headers(verdict: Verdict) -> dict[str, str]:
     """The verdict's headers, as `HEADERS` says; draft-ietf-httpapi-ratelimit-headers-11."""
-    shown = [entry for entry in verdict.entries if _is_shown(entry)]
+    shown = [
+        entry
+        for entry in verdict.entries
+        if entry.policy.mode == "enforce" and entry.decision.remaining is not None
+    ]
     style = conf().headers
     found: dict[str, str] = {}
     if not shown:
         return found
     if style in ("draft", "both"):
         found["RateLimit-Policy"] = ", ".join([entry.policy.item for entry in shown])
-        found["RateLimit"] = ", ".join(map(_item, shown))
+        found["RateLimit"] = ", ".join([_item(entry) for entry in shown])
     if style in ("x", "both"):
         found.update(_older(shown))
     return found
@@ -75,13 +76,13 @@ def refuse(request: HttpRequest, verdict: Verdict) -> HttpResponse:
 
     JSON (RFC 9457) unless the client prefers HTML. It says nothing of who was counted.
     """
-    return _refusal(_body(request, verdict), verdict)
+    return _refusal(body(request, verdict), verdict)
 
 
 async def arefuse(request: HttpRequest, verdict: Verdict) -> HttpResponse:
     """`refuse` on the event loop; only a page that asks the database is rendered in a thread."""
     try:
-        return _refusal(_body(request, verdict, passing=(SynchronousOnlyOperation,)), verdict)
+        return _refusal(body(request, verdict, passing=(SynchronousOnlyOperation,)), verdict)
     except SynchronousOnlyOperation:
         return await sync_to_async(refuse)(request, verdict)
 
@@ -113,20 +114,23 @@ class _Unstored(ResponseHeaders):
     Django's caches pickle the response; the client gets the headers whole.
     """
 
+    #: Whose headers are here: two doors, or a refusal and the middleware, write them once.
+    verdict: Verdict | None = None
+
     def __reduce__(self) -> tuple[object, ...]:
         return ResponseHeaders, ({name: self[name] for name in self if name not in _OURS},)
 
 
 def _stamp(response: HttpResponseBase, verdict: Verdict) -> None:
+    kept = response.headers
+    if isinstance(kept, _Unstored) and kept.verdict is verdict:
+        return
     ours = headers(verdict)
     if ours:
-        response.headers.__class__ = _Unstored
+        kept.__class__ = _Unstored
+        kept.verdict = verdict  # type: ignore[attr-defined]
         for name, value in ours.items():
-            response.headers[name] = value
-
-
-def _is_shown(entry: Entry) -> bool:
-    return entry.policy.mode == "enforce" and entry.decision.remaining is not None
+            kept[name] = value
 
 
 def _item(entry: Entry) -> str:
@@ -159,48 +163,3 @@ def _share_left(entry: Entry) -> tuple[bool, float, float]:
     wait = math.inf if decision.retry_after is None else decision.retry_after
     share = (decision.remaining or 0) / decision.limit if decision.limit else 0
     return decision.allowed, -wait, share
-
-
-def _wants_html(request: HttpRequest) -> bool:
-    try:
-        return request.get_preferred_type([*_JSON, "text/html"]) == "text/html"
-    except (LookupError, ValueError):
-        # The client names an encoding that nobody knows, and Django tries it.
-        return False
-
-
-def _body(
-    request: HttpRequest, verdict: Verdict, passing: tuple[type[Exception], ...] = ()
-) -> HttpResponse:
-    """Problem or page; errors of the page's template are logged, save those to be passed on."""
-    if not _wants_html(request):
-        return _problem(verdict)
-    try:
-        return _page(request, verdict)
-    except passing:
-        raise
-    except Exception as error:
-        _failed.error("The template 429.html failed; JSON is sent instead.", error)
-        return _problem(verdict)
-
-
-def _page(request: HttpRequest, verdict: Verdict) -> HttpResponse:
-    wait = verdict.retry_after
-    values = {
-        "title": _TITLES[verdict.status],
-        "retry_after": None if wait is None else max(1, math.ceil(wait)),
-    }
-    page = render_to_string("429.html", values, request=request)
-    return HttpResponse(page, status=verdict.status)
-
-
-def _problem(verdict: Verdict) -> HttpResponse:
-    kind = "quota-exceeded" if verdict.status == 429 else "temporary-reduced-capacity"
-    problem: dict[str, object] = {
-        "type": _TYPES + kind,
-        "title": _TITLES[verdict.status],
-        "status": verdict.status,
-    }
-    if verdict.status == 429:
-        problem["violated-policies"] = [entry.policy.slug for entry in verdict.refusals]
-    return JsonResponse(problem, status=verdict.status, content_type=_JSON[0])

@@ -10,7 +10,7 @@ from . import sources
 def is_on() -> bool:
     """Whether a test runner has set up its environment in this process."""
     utils = sys.modules.get("django.test.utils")
-    return utils is not None and hasattr(utils._TestState, "saved_data")
+    return utils is not None and "saved_data" in utils._TestState.__dict__
 
 
 def transactions() -> object:

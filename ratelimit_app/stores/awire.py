@@ -10,6 +10,8 @@ from typing import Any
 
 import redis
 
+from .packing import packed
+
 if sys.version_info >= (3, 11):
     from asyncio import timeout
 else:
@@ -19,8 +21,11 @@ else:
 class AsyncWire:
     """See `Wire`. A connection belongs to the event loop that opened it, and so does this."""
 
-    def __init__(self, connect: Callable[[], Any], most: int, deadline: float) -> None:
+    def __init__(
+        self, connect: Callable[[], Any], most: int, timeout: float, deadline: float
+    ) -> None:
         self._connect = connect
+        self._timeout = timeout
         self._deadline = deadline
         self._idle: deque[Any] = deque()
         self._room = asyncio.Semaphore(most)
@@ -33,17 +38,13 @@ class AsyncWire:
             self._guard = _until_the_loop_ends(self)
             await self._guard.__anext__()
         until = until or time.monotonic() + self._deadline
-        try:
-            # Tasks come by the thousand, and each is through in no time: half of the deadline.
-            async with timeout((until - time.monotonic()) / 2):
-                await self._room.acquire()
-        except asyncio.TimeoutError:
-            # Which says nothing of Redis.
-            raise redis.exceptions.MaxConnectionsError("All connections are in use") from None
+        await self._enter(until)
         owed: list[Any] = []
         try:
-            async with timeout(until - time.monotonic()):
-                return await self._call(owed, command, asking)
+            connection = await self._ready(until)
+            # The one wait of a call, mostly, and so the one time-out: each costs microseconds.
+            async with timeout(min(self._timeout, until - time.monotonic())):
+                return await self._call(connection, owed, command, asking)
         except asyncio.TimeoutError:
             await self._drop(*owed)
             owed.clear()
@@ -61,6 +62,36 @@ class AsyncWire:
         """Close the idle connections."""
         while self._idle:
             await self._idle.pop().disconnect(nowait=True)
+
+    async def _enter(self, until: float) -> None:
+        if not self._room.locked():
+            await self._room.acquire()
+            return
+        try:
+            # Tasks come by the thousand, and each is through in no time: half of the deadline.
+            async with timeout((until - time.monotonic()) / 2):
+                await self._room.acquire()
+        except asyncio.TimeoutError:
+            # Which says nothing of Redis.
+            raise redis.exceptions.MaxConnectionsError("All connections are in use") from None
+
+    async def _ready(self, until: float) -> Any:
+        """A connection that is open, as far as can be seen."""
+        connection = self._idle.pop() if self._idle else self._connect()
+        if connection.is_connected and not await _has_something(connection):
+            return connection
+        try:
+            async with timeout(until - time.monotonic()):
+                # If there is something, a server that was restarted has closed it.
+                await connection.disconnect(nowait=True)
+                await connection.connect()
+        except asyncio.CancelledError:
+            await connection.disconnect(nowait=True)
+            raise
+        except BaseException:
+            await self._drop(connection)
+            raise
+        return connection
 
     async def _read(self, connection: Any) -> None:
         """Read what a cancelled call was owed, so that its connection serves the next one."""
@@ -85,20 +116,15 @@ class AsyncWire:
             await connection.disconnect(nowait=True)
         await self.hang_up()
 
-    async def _call(self, owed: list[Any], command: Sequence[Any], asking: bool) -> Any:
+    async def _call(
+        self, connection: Any, owed: list[Any], command: Sequence[Any], asking: bool
+    ) -> Any:
         """`owed` holds the connection for as long as an answer is still to come on it."""
-        connection = self._idle.pop() if self._idle else self._connect()
         try:
-            if connection.is_connected and await _has_something(connection):
-                # A server that was restarted has closed it.
-                await connection.disconnect(nowait=True)
-            await connection.connect()
             if asking:
                 await connection.send_command("ASKING", check_health=False)
                 await connection.read_response()
-            await connection.send_packed_command(
-                connection.pack_command(*command), check_health=False
-            )
+            await connection.send_packed_command(packed(connection, command), check_health=False)
             owed.append(connection)
             reply = await connection.read_response(disconnect_on_error=False)
             owed.clear()
@@ -123,9 +149,12 @@ class AsyncWire:
 
 
 async def _has_something(connection: Any) -> bool:
-    """Whether there is something to read where nothing should be; redis-py 8 renamed it."""
+    """See `wire._has_something`; redis-py 8 renamed it."""
     look = getattr(connection, "can_read", None) or connection.can_read_destructive
-    return bool(await look())
+    try:
+        return bool(await look())
+    except (redis.ConnectionError, OSError):
+        return True
 
 
 async def _until_the_loop_ends(wire: AsyncWire) -> AsyncGenerator[None, None]:

@@ -69,6 +69,8 @@ class Holdings:
     def spent(self, take: Take) -> Decision | None:
         """The answer to a take that is paid for already."""
         quota, identity, cost = take
+        if quota.lease == 1:
+            return None
         held = self._held.get((quota.tag, identity))
         # The same quota, and not only an equal one: what was compiled anew is looked at in `call`.
         if held is None or held.quota is not quota:

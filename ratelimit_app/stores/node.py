@@ -92,6 +92,8 @@ class Address:
             if name in known and name not in _OURS
         }
         options["retry"] = AsyncRetry(NoBackoff(), 0)
+        # `AsyncWire` bounds the whole of a call; redis-py would make a task for each write.
+        options["socket_timeout"] = None
         return replace(self, connection_class=kind, connection_kwargs=options)
 
 
@@ -103,7 +105,7 @@ class Node:
         self.breaker = Breaker()
         way = replace(address, connection_class=bounded(address.connection_class))
         self.wire = Wire(way, timeout, deadline)
-        self._deadline = deadline
+        self._timeout, self._deadline = timeout, deadline
         self._twin: Address | None = None
         self._loops: dict[asyncio.AbstractEventLoop, AsyncWire] = {}
 
@@ -120,6 +122,7 @@ class Node:
             wire = self._loops[loop] = AsyncWire(
                 lambda: twin.connection_class(**twin.connection_kwargs),
                 twin.max_connections,
+                self._timeout,
                 self._deadline,
             )
         return wire

@@ -15,11 +15,13 @@ from .base import BEAT, Take, Unavailable, decision, text
 from .clients import Clients, key_maker
 from .cluster import Cluster
 from .faults import CLUSTER, FIXES, fault, told
-from .script import FORMAT, REAL_TIME, alive, asked, script, unpacked
+from .script import FORMAT, REAL_TIME, alive, asked, script
 from .sentinel import Sentinels
 from .spread import Spread
 from .steps import Result, Steps, arun, run
 from .topology import Elsewhere, One, Topology
+
+_NUMBERS = {int}
 
 
 class RedisStore:
@@ -48,10 +50,11 @@ class RedisStore:
         self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
     ) -> list[Decision]:
         """See `Store.take`."""
-        until = until or self._until()
+        until = until or time.monotonic() + self.clients.deadline
         if type(self.topology) is One:
             # The hot path: what `Spread` does for a single slot, without its steps.
-            self._may_ask()
+            if not self.breaker.allows():
+                raise Unavailable(FIXES["breaker"], "breaker")
             arguments = self.arguments(takes, asked(takes, spend))
             try:
                 try:
@@ -73,9 +76,10 @@ class RedisStore:
         self, takes: Sequence[Take], *, spend: bool = True, until: float | None = None
     ) -> list[Decision]:
         """See `Store.atake`; as `take`, line by line."""
-        until = until or self._until()
+        until = until or time.monotonic() + self.clients.deadline
         if type(self.topology) is One:
-            self._may_ask()
+            if not self.breaker.allows():
+                raise Unavailable(FIXES["breaker"], "breaker")
             arguments = self.arguments(takes, asked(takes, spend))
             call = self.clients.here().call
             try:
@@ -155,15 +159,19 @@ class RedisStore:
         if (
             not isinstance(reply, list)
             or len(reply) != 4 * len(takes) + 1
-            or {*map(type, reply)} != {int}
+            or {*map(type, reply)} != _NUMBERS
             or min(reply) < -1
             or reply[-1] < 0
         ):
             raise Unavailable(f"not a reply of the script: {reply!r:.80}", "reply")
-        return [
-            decision(take.quota, *numbers, self.name)
-            for take, numbers in zip(takes, unpacked(reply), strict=True)
-        ]
+        found, numbers, name = [], iter(reply), self.name
+        for quota, _, _ in takes:
+            # Allowed, remaining, retry_after and reset_after of each.
+            allowed = next(numbers) == 1
+            found.append(
+                decision(quota, allowed, next(numbers), next(numbers), next(numbers), name)
+            )
+        return found
 
     def _answered(self, takes: Sequence[Take], reply: Any) -> list[Decision]:
         found = self.decisions(takes, reply)
@@ -202,10 +210,6 @@ class RedisStore:
 
     def _until(self) -> float:
         return time.monotonic() + self.clients.deadline
-
-    def _may_ask(self) -> None:
-        if not self.breaker.allows():
-            raise Unavailable(FIXES["breaker"], "breaker")
 
     def _failed(self, error: Exception) -> Unavailable:
         return self._unavailable(told(error, self.breaker))

@@ -36,6 +36,9 @@ FORMAT = "rl1"
 SPEND, LOOK, BESIDE = b"1", b"0", b"2"
 
 
+_pack = struct.Struct(">BBdddd").pack
+
+
 class Script:
     """The text of a script and its SHA1, by which Redis knows it.
 
@@ -67,8 +70,9 @@ def alive() -> str:
 
 def packed(take: Take) -> bytes:
     """The numbers of a take as the driver unpacks them; doubles, as Lua's are."""
-    quota = take.quota
-    return struct.pack(">BBdddd", CODES[quota.algorithm], quota.shadow, *quota.limit, take.cost)
+    quota, _, cost = take
+    rate, period, burst = quota.limit
+    return _pack(CODES[quota.algorithm], quota.shadow, rate, period, burst, cost)
 
 
 def asked(takes: Sequence[Take], spend: bool) -> list[bytes]:
@@ -80,14 +84,6 @@ def given(gifts: Sequence[tuple[Take, int]], since: int | None) -> list[bytes]:
     """What `give.lua` is told of these takes, each with the reset_after (ms) that it said."""
     moment = b"" if since is None else b"%d" % since
     return [moment, *(packed(take) + struct.pack(">d", reset) for take, reset in gifts)]
-
-
-def unpacked(reply: Sequence[int]) -> list[tuple[bool, int, int, int]]:
-    """Allowed, remaining, retry_after and reset_after (ms) of each bucket; the clock is last."""
-    return [
-        (reply[at] == 1, reply[at + 1], reply[at + 2], reply[at + 3])
-        for at in range(0, len(reply) - 1, 4)
-    ]
 
 
 def _text(folder: str, stem: str) -> str:

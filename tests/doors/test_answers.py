@@ -1,12 +1,15 @@
 """What a refusal looks like, and what is answered when something fails: every door, on memory."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
+
+from ratelimit_app import bodies, responses
 
 from .site import Site
 
@@ -54,6 +57,33 @@ def test_a_browser_gets_a_page(site: Site) -> None:
     if not site.door.drf:
         assert b"Please try again in 3600 seconds." in response.content
     assert response.headers["Retry-After"] == "3600"
+
+
+def test_what_a_client_accepts_is_parsed_once_and_a_long_header_is_not_kept(site: Site) -> None:
+    bodies._prefers_html.cache_clear()
+    refused(site, BROWSER)
+    if site.door.drf:
+        # It finds out by itself.
+        assert bodies._prefers_html.cache_info().currsize == 0
+        return
+    for _ in range(3):
+        assert site.get(headers={"accept": BROWSER}).headers["Content-Type"].startswith("text/html")
+    assert bodies._prefers_html.cache_info()[:2] == (3, 1)
+    long = f"text/html,{'x' * 300}/*;q=0.1"
+    assert site.get(headers={"accept": long}).headers["Content-Type"].startswith("text/html")
+    assert bodies._prefers_html.cache_info().currsize == 1
+
+
+def test_the_headers_of_an_answer_are_written_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[object] = []
+    real: Callable[..., dict[str, str]] = responses.headers
+    monkeypatch.setattr(
+        responses, "headers", lambda verdict: written.append(verdict) or real(verdict)
+    )
+    assert "RateLimit" in refused(site).headers
+    assert len(written) == 2
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import ratelimit_app
 from ratelimit_app import digests
 from ratelimit_app.algorithms import Decision
 from ratelimit_app.stores.base import decision
-from ratelimit_app.stores.script import unpacked
 from tests.servers import RedisServer
 
 from .replay import Replay, policy_of
@@ -49,8 +48,9 @@ class Call(NamedTuple):
 
     @property
     def decision(self) -> Decision:
-        (numbers,) = unpacked(self.reply)
-        return decision(policy_of(self.step).quota, *numbers, "redis")
+        allowed, remaining, wait, reset = self.reply[:4]
+        quota = policy_of(self.step).quota
+        return decision(quota, allowed == 1, remaining, wait, reset, "redis")
 
 
 def recorded(version: str) -> tuple[list[Call], dict[str, bytes]]:

@@ -186,9 +186,11 @@ class Sentinels:
         self.sentinels: list[RedisServer] = []
         for number in range(3):
             config = folder / f"sentinel-{number}.conf"
+            # Those that find out at the same moment each vote for themselves, and nobody is elected.
+            down_after = DOWN_AFTER + 300 * number
             config.write_text(
                 f"sentinel monitor {self.name} 127.0.0.1 {self.primary.port} 2\n"
-                f"sentinel down-after-milliseconds {self.name} {DOWN_AFTER}\n"
+                f"sentinel down-after-milliseconds {self.name} {down_after}\n"
                 f"sentinel failover-timeout {self.name} 3000\n"
             )
             self.sentinels.append(RedisServer("--sentinel", config=config))

@@ -21,8 +21,6 @@ from .spread import Spread
 from .steps import Result, Steps, arun, run
 from .topology import Elsewhere, One, Topology
 
-_NUMBERS = {int}
-
 
 class RedisStore:
     """See `Store`. `cache` is a Redis alias of django-redis or Django; `timeout` is seconds."""
@@ -159,7 +157,7 @@ class RedisStore:
         if (
             not isinstance(reply, list)
             or len(reply) != 4 * len(takes) + 1
-            or {*map(type, reply)} != _NUMBERS
+            or {*map(type, reply)} != {int}
             or min(reply) < -1
             or reply[-1] < 0
         ):

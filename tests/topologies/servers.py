@@ -186,7 +186,7 @@ class Sentinels:
         self.sentinels: list[RedisServer] = []
         for number in range(3):
             config = folder / f"sentinel-{number}.conf"
-            # Those that find out at the same moment each vote for themselves, and nobody is elected.
+            # Who finds out at the same moment as others votes for itself, and nobody is elected.
             down_after = DOWN_AFTER + 300 * number
             config.write_text(
                 f"sentinel monitor {self.name} 127.0.0.1 {self.primary.port} 2\n"

@@ -53,20 +53,20 @@ each key more than doubles the memory of a bucket. A refusal needs no lock in an
 
 
 def _scale(server: RedisServer, _found: Mapping[str, Peer]) -> str:
-    service = measured.service(server)
-    check = scale.check(server, service)
-    found = scale.table(list(scale.lines(service)))
+    idle, busy = measured.idle_service(server), measured.busy_service(server)
+    check = scale.check(server, idle)
+    found = scale.table(list(scale.lines(busy)))
     return f"""{scale.KEYS:,} keys, {scale.RATE:,} decisions a second, {scale.GATEWAYS} gateways, {2 * scale.WAY} ms there and back, GCRA. A call costs
-Redis {1000 * service:.1f} µs of its time (measured in this run, network included). *of one Redis*: the time that all
-calls need, of one node's; *nodes*: the fewest of a Cluster of which none is busier than 70 %. One Redis
+Redis {1000 * busy:.1f} µs of its time when it is never idle, and {1000 * idle:.1f} when it wakes up for each (measured in this
+run, network included). *of one Redis*: the time that all calls need of one busy node; *nodes*: the fewest of a Cluster of which none is busier than 70 %. One Redis
 ends where *of one Redis* passes 70 %. Denials are believed for a second at most; a lease takes n units
 if 2 n are left, else one, and lapses as fast as the policy replenishes: it pays where one gateway is
 asked for one key about as often as the policy replenishes it, and hardly for the long tail.
 
 {found}
 
-The same code at a size that this machine allows, {scale.SMALL_KEYS:,} keys and {scale.SMALL_RATE:,} a second by one gateway, and the
-run that it is held against:
+The same code at a size that this machine allows, {scale.SMALL_KEYS:,} keys and {scale.SMALL_RATE:,} a second by one gateway, of a
+Redis that wakes up for each call, and the run that it is held against:
 
 {check}"""
 

@@ -2,12 +2,15 @@
 
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks import ours
 from benchmarks.cores import pinned
 from benchmarks.policies import DIGEST, Rate
+from ratelimit_app import stores
 from ratelimit_app.stores import Quota, Store, Take
+from ratelimit_app.stores.redis import RedisStore
+from ratelimit_app.stores.script import asked
 from tests.servers import RedisServer
 
 from .model import Request
@@ -22,14 +25,39 @@ class Seen(NamedTuple):
     seconds: float
 
 
-def service(server: RedisServer, calls: int = 5_000) -> float:
-    """Redis's own time for a call of one policy, in ms, when calls come without a pause."""
+def idle_service(server: RedisServer, calls: int = 5_000) -> float:
+    """Redis's own time for a call of one policy, in ms, when it wakes up for each."""
     with ours.limited_by("redis") as store, pinned(server.pid, apart=True):
         take = ours.take(store)
         before = _cpu(server)
         for _ in range(calls):
             take()
         return 1000 * (_cpu(server) - before) / calls
+
+
+def busy_service(server: RedisServer, clients: int = 16, rounds: int = 1_000) -> float:
+    """The same when it never sleeps: the next calls are there before one is done."""
+    with ours.limited_by("redis"), pinned(server.pid, apart=True):
+        store = stores.innermost()
+        assert isinstance(store, RedisStore)
+        ours.take(store)
+        wanted = ours.takes(1)
+        command = ["EVALSHA", store.taking.sha, *store.arguments(wanted, asked(wanted, True))]
+        pool: Any = server.client().connection_pool
+        connections = [pool.make_connection() for _ in range(clients)]
+        packed = connections[0].pack_command(*command)
+        for connection in connections:
+            connection.connect()
+        before = _cpu(server)
+        for _ in range(rounds):
+            for connection in connections:
+                connection.send_packed_command(packed, check_health=False)
+            for connection in connections:
+                connection.read_response()
+        spent = _cpu(server) - before
+        for connection in connections:
+            connection.disconnect()
+        return 1000 * spent / (rounds * clients)
 
 
 def run(server: RedisServer, requests: Sequence[Request], rate: Rate) -> Seen:

@@ -10,7 +10,7 @@ from typing import Any
 
 import redis
 
-from .packing import packed
+from .encoding import encoded
 
 if sys.version_info >= (3, 11):
     from asyncio import timeout
@@ -124,7 +124,7 @@ class AsyncWire:
             if asking:
                 await connection.send_command("ASKING", check_health=False)
                 await connection.read_response()
-            await connection.send_packed_command(packed(connection, command), check_health=False)
+            await connection.send_packed_command(encoded(connection, command), check_health=False)
             owed.append(connection)
             reply = await connection.read_response(disconnect_on_error=False)
             owed.clear()

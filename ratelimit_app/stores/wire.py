@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import redis
 
-from .packing import packed
+from .encoding import encoded
 
 #: How long a call waits for a connection while as many as are allowed are in use: seconds.
 _WAIT = 0.05
@@ -65,7 +65,7 @@ class Wire:
             if asking:
                 connection.send_command("ASKING", check_health=False)
                 connection.read_response()
-            connection.send_packed_command(packed(connection, command), check_health=False)
+            connection.send_packed_command(encoded(connection, command), check_health=False)
             reply = connection.read_response()
         except redis.ResponseError as error:
             if not isinstance(error, redis.exceptions.ReadOnlyError):

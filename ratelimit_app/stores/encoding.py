@@ -1,4 +1,4 @@
-"""Commands as bytes: redis-py's own packer takes four times as long as that of hiredis."""
+"""Commands as bytes: redis-py's own encoder takes four times as long as that of hiredis."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ except ImportError:
     pack_command = None  # type: ignore[assignment]
 
 
-def packed(connection: Any, command: Sequence[Any]) -> Sequence[bytes]:
+def encoded(connection: Any, command: Sequence[Any]) -> Sequence[bytes]:
     """A command as a connection of redis-py takes it; texts are UTF-8."""
     if pack_command is None:
         return connection.pack_command(*command)

@@ -1,11 +1,11 @@
-"""A command is the same bytes, whoever packs it."""
+"""A command is the same bytes, whoever encodes it."""
 
 from typing import Any
 
 import pytest
 import redis
 
-from ratelimit_app.stores import packing
+from ratelimit_app.stores import encoding
 
 COMMANDS: list[tuple[Any, ...]] = [
     ("PING",),
@@ -16,11 +16,11 @@ COMMANDS: list[tuple[Any, ...]] = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_hiredis_packs_what_redis_py_does(
+def test_hiredis_encodes_what_redis_py_does(
     monkeypatch: pytest.MonkeyPatch, command: tuple[Any, ...]
 ) -> None:
     connection = redis.Connection()
-    by_hiredis = b"".join(packing.packed(connection, command))
-    monkeypatch.setattr(packing, "pack_command", None)
-    assert b"".join(packing.packed(connection, command)) == by_hiredis
+    by_hiredis = b"".join(encoding.encoded(connection, command))
+    monkeypatch.setattr(encoding, "pack_command", None)
+    assert b"".join(encoding.encoded(connection, command)) == by_hiredis
     assert by_hiredis.startswith(b"*%d\r\n" % len(command))

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from asgiref.sync import iscoroutinefunction
-from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
@@ -20,6 +19,12 @@ from .digests import Identity
 
 log = logging.getLogger("ratelimit_app")
 _said: set[str] = set()
+
+
+class _Nobody:
+    """Who is not logged in; Django's own would need `django.contrib.auth` to be installed."""
+
+    is_authenticated, pk = False, None
 
 
 class Key(NamedTuple):
@@ -115,11 +120,11 @@ def user_of(request: HttpRequest) -> Any:
     """The request's user: what it stands for, if `aload_user` has found out already."""
     session = getattr(request, "session", None)
     if getattr(session, "session_key", None) and not _may_load(session):
-        return AnonymousUser()
+        return _Nobody()
     user = getattr(request, "user", None)
     lazy, found = getattr(request, "_ratelimit_user", (None, None))
     if user is None:
-        return found or AnonymousUser()
+        return found or _Nobody()
     # Who logs in, or is found by a token, is another user from then on.
     return found if found is not None and user is lazy else user
 

@@ -3,10 +3,10 @@
 import logging
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AnonymousUser
-from django.core.exceptions import ObjectDoesNotExist, ValidationError
+from django.core.exceptions import ImproperlyConfigured, ObjectDoesNotExist, ValidationError
 from django.core.management.base import CommandError, CommandParser, OutputWrapper
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
@@ -14,6 +14,7 @@ from django.urls import Resolver404, resolve
 from ratelimit_app import limiter, refresh
 from ratelimit_app.addresses import parse
 from ratelimit_app.conf import conf
+from ratelimit_app.keys import user_of
 from ratelimit_app.policies import CompiledPolicy
 from ratelimit_app.verdict import Entry, Verdict
 
@@ -99,7 +100,12 @@ def _request(options: dict[str, Any]) -> HttpRequest:
         "SERVER_NAME": "localhost",
         "SERVER_PORT": "80",
     }
-    request.user = AnonymousUser() if options["user"] is None else _user(options["user"])
+    if options["user"] is not None:
+        request.user = _user(options["user"])
+    elif apps.is_installed("django.contrib.auth"):
+        from django.contrib.auth.models import AnonymousUser
+
+        request.user = AnonymousUser()
     try:
         request.resolver_match = resolve(path)
     except Resolver404:
@@ -124,7 +130,10 @@ def _method_and_path(method: str | None, path: str | None) -> tuple[str, str]:
 
 
 def _user(pk: str) -> Any:
-    model = get_user_model()
+    try:
+        model = get_user_model()
+    except ImproperlyConfigured as error:
+        raise CommandError(f"--user {pk!r}: {error}.") from None
     try:
         return model._default_manager.get(pk=pk)
     except (ObjectDoesNotExist, ValueError, ValidationError):
@@ -135,7 +144,7 @@ def _user(pk: str) -> Any:
 
 
 def _who(request: HttpRequest) -> str:
-    user = request.user
+    user = user_of(request)
     return f"logged in as {shown(str(user))}" if user.is_authenticated else "not logged in"
 
 

@@ -6,6 +6,8 @@ import sys
 from .processes import ROOT
 
 SITE = """
+import sys
+
 import django
 from django.conf import settings
 
@@ -15,7 +17,7 @@ settings.configure(
     ROOT_URLCONF="__main__",
     INSTALLED_APPS=["ratelimit_app"],
     MIDDLEWARE=["ratelimit_app.middleware.RateLimitMiddleware"],
-    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
+    DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": sys.argv[1]}},
 )
 django.setup()
 
@@ -42,9 +44,16 @@ except CommandError as error:
 """
 
 
-def test_it_limits_by_address_and_knows_nobody():
+def test_it_limits_by_address_and_knows_nobody(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-W", "error::DeprecationWarning", "-c", SITE],
+        [
+            sys.executable,
+            "-W",
+            "error::DeprecationWarning",
+            "-c",
+            SITE,
+            str(tmp_path / "db.sqlite3"),
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,

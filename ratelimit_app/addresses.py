@@ -28,6 +28,7 @@ def client_address(request: HttpRequest) -> str:
 def client_block(request: HttpRequest) -> str:
     """The `block` of the client's address."""
     if not conf().trusted_proxies:
+        # Where nobody is trusted the peer is the client, and `block` takes any spelling of it.
         return block(peer_of(request))
     return block(client_address(request))
 

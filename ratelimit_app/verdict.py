@@ -50,7 +50,7 @@ def verdict(before: Verdict | None, entries: Sequence[Entry]) -> Verdict:
     """The verdict of an earlier door on the same request, if any, and these entries together."""
     status = before.status if before else 200
     for entry in entries:
-        if not entry.decision.allowed and entry.refuses and status != 503:
+        if status != 503 and entry.refuses:
             status = 503 if entry.decision.source == "error" else 429
     return Verdict(status, (*(before.entries if before else ()), *entries))
 

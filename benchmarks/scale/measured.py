@@ -40,6 +40,7 @@ def busy_service(server: RedisServer, clients: int = 16, rounds: int = 1_000) ->
     with ours.limited_by("redis"), pinned(server.pid, apart=True):
         store = stores.innermost()
         assert isinstance(store, RedisStore)
+        # The first call brings the script, so that Redis knows it by name.
         ours.take(store)
         wanted = ours.takes(1)
         command = ["EVALSHA", store.taking.sha, *store.arguments(wanted, asked(wanted, True))]

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
+from django.test import RequestFactory
 
-from ratelimit_app import bodies, responses
+from ratelimit_app import bodies, limiter, refresh, responses
+from ratelimit_app.testing import override_policies
 from ratelimit_app.verdict import Verdict
 
 from .site import Site
@@ -86,6 +88,17 @@ def test_the_headers_of_an_answer_are_written_once(
     monkeypatch.setattr(responses, "headers", headers)
     assert "RateLimit" in refused(site).headers
     assert written == [200, 429]
+
+
+def test_a_later_verdict_replaces_the_headers_of_an_earlier_one(rf: RequestFactory) -> None:
+    request, response = rf.get("/"), HttpResponse()
+    policies = {slug: {"limit": limit, "period": 60} for slug, limit in (("a", 1), ("b", 2))}
+    with override_policies(policies):
+        snapshot, seen = refresh.keeper.current(), []
+        for slug in ("a", "b"):
+            limiter.check(request, [(snapshot.by_slug[slug], 1)])
+            seen.append(responses.stamped(request, response).headers["RateLimit"])
+    assert seen == ['"a";r=0;t=60', '"a";r=0;t=60, "b";r=1;t=30']
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.test import override_settings
+from django.test import RequestFactory, override_settings
 
 from ratelimit_app.addresses import block, parse
 from ratelimit_app.conf import SettingError, conf
+from ratelimit_app.keys import KEYS
 
 from .clients import client
 
@@ -176,3 +177,21 @@ def test_the_prefix_is_a_setting(prefix: int, expected: str | None) -> None:
 def test_a_hundred_addresses_of_one_network_are_one_client() -> None:
     network = int(ipaddress.IPv6Address("2001:db8:0:1::"))
     assert len({block(str(ipaddress.IPv6Address(network + at**9))) for at in range(100)}) == 1
+
+
+@pytest.mark.parametrize("trusted", [[], ["10.0.0.0/8"]], ids=["nobody trusted", "others trusted"])
+@pytest.mark.parametrize(
+    ("peers", "counted"),
+    [
+        (["2001:db8:0:1::1", "2001:DB8:0:1:0:0:0:2", "2001:db8:0:1::3%eth0"], "2001:db8:0:1::/64"),
+        (["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:C000:201", "192.0.2.1:8080"], "192.0.2.1"),
+        (["no address"], "no address"),
+    ],
+)
+def test_whoever_is_trusted_a_peer_is_counted_as_one(
+    peers: list[str], counted: str, trusted: list[str]
+) -> None:
+    with override_settings(RATELIMIT={"TRUSTED_PROXIES": trusted}):
+        for peer in peers:
+            request = RequestFactory(REMOTE_ADDR=peer).get("/")
+            assert KEYS["ip"].of(request, "") == ("ip", counted)

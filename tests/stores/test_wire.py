@@ -11,7 +11,7 @@ from django.core.cache import caches
 from django.core.cache.backends.redis import RedisCache
 
 from ratelimit_app.algorithms import Limit
-from ratelimit_app.stores import Quota, Take, Unavailable
+from ratelimit_app.stores import Quota, Take, Unavailable, awire
 from ratelimit_app.stores.bounded import Until
 from ratelimit_app.stores.redis import RedisStore
 from ratelimit_app.stores.wire import Wire
@@ -240,3 +240,26 @@ def test_what_a_cancelled_call_is_owed_and_never_gets_is_no_error_of_the_loop(re
     # Of an error that nobody asked for it is told when its task goes.
     gc.collect()
     assert said == []
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+def test_a_connection_that_redis_has_closed_is_opened_again_before_the_question(redis_server, way):
+    store = RedisStore(RedisCache(redis_server.url, {}), timeout=1)
+    takes = [Take(Quota("p", "gcra", Limit(9, 86_400_000, 9), f"closed-{way}"), b"fifteen bytes..")]
+    killed = redis_server.client()
+
+    async def atwice():
+        first = await store.atake(takes)
+        killed.client_kill_filter(_type="normal", skipme=True)
+        (idle,) = store.clients.here()._idle
+        while not await awire._has_something(idle):
+            await asyncio.sleep(0)
+        return first + await store.atake(takes)
+
+    def twice():
+        first = store.take(takes)
+        killed.client_kill_filter(_type="normal", skipme=True)
+        return first + store.take(takes)
+
+    found = twice() if way == "sync" else asyncio.run(atwice())
+    assert [each.remaining for each in found] == [8, 7]

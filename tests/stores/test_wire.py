@@ -252,7 +252,9 @@ def test_a_connection_that_redis_has_closed_is_opened_again_before_the_question(
         first = await store.atake(takes)
         killed.client_kill_filter(_type="normal", skipme=True)
         (idle,) = store.clients.here()._idle
-        while not await awire._has_something(idle):
+        for _ in range(10_000):
+            if await awire._has_something(idle):
+                break
             await asyncio.sleep(0)
         return first + await store.atake(takes)
 

@@ -244,7 +244,7 @@ def test_what_a_cancelled_call_is_owed_and_never_gets_is_no_error_of_the_loop(re
 
 @pytest.mark.parametrize("way", ["sync", "async"])
 def test_a_connection_that_redis_has_closed_is_opened_again_before_the_question(redis_server, way):
-    store = RedisStore(RedisCache(redis_server.url, {}), timeout=1)
+    store = RedisStore(RedisCache(redis_server.url, {}), timeout=5)
     takes = [Take(Quota("p", "gcra", Limit(9, 86_400_000, 9), f"closed-{way}"), b"fifteen bytes..")]
     killed = redis_server.client()
 
